@@ -1,0 +1,209 @@
+//! What a store does, in the words of the domain. Each verb is one whole transaction.
+//!
+//! A store keeps truth and makes the atomic decisions; it runs nothing. How it batches is its own
+//! affair. Decisions themselves are pure and live in [`crate::lifecycle`]: a store loads what they
+//! need, calls them while it holds the instance, and applies what they say, so that every store
+//! decides alike.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::error::Result;
+use crate::failure::Failure;
+use crate::history::Recorded;
+use crate::id::{InstanceId, InstanceKey};
+use crate::instance::{Instance, NewInstance, Transition};
+use crate::json::Json;
+use crate::lifecycle::Control;
+use crate::listing::{Filter, Listed, Page};
+use crate::status::Status;
+use crate::time::Timestamp;
+
+/// What a verb answers, when it answers.
+pub type Answer<T> = BoxFuture<'static, Result<T>>;
+
+/// The fencing number of the right to run an instance. Every claim gets a higher one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Epoch(pub i64);
+
+/// Where instances, their history and everything they own are kept.
+///
+/// # The rules of every store
+///
+/// - **Start**: an id that exists (or comes twice) refuses the whole batch, or answers
+///   [`Started::Existing`]. An instance that begins now is `running`; its first history row is
+///   [`crate::lifecycle::started`] followed by the entries of `first`, whose other parts then apply
+///   as in a commit. One that begins later is `queued` with `wake_at` at its start and has no
+///   history yet; its runner writes `workflow.started`. `timeout` counts from acceptance or start.
+/// - **Commit** applies in this order: history row, context, park, pause, children, end. It is
+///   fenced unless the claim is current, the run is current and the instance has not ended.
+/// - **Children** begin `running` and unclaimed, with [`Hint::Runnable`]. A refused one, and a
+///   detached one that started, *arrives* at the parent ([`crate::lifecycle::child_refused`],
+///   [`crate::lifecycle::child_detached`]).
+/// - **Arrival**: a row of its own in the history of an instance that has not ended; a waiting or
+///   sleeping one becomes `running` and loses its `wake_at`; [`Hint::Arrived`].
+/// - **End**: terminal phase, output or error, `completed_at`; `wake_at`, pause and queue reason are
+///   cleared, the claim is gone, [`crate::lifecycle::told_to_parent`] arrives at the parent if that
+///   is still in the same run, and is told once; [`Hint::Ended`]. [`crate::End::Continued`] instead
+///   opens run + 1 with its input as after a restart, with [`Hint::Restarted`].
+/// - **Control** does what [`crate::lifecycle::decide`] says. Resume of anything begun makes it
+///   `running` without `wake_at` ([`Hint::Runnable`]); a compensating termination arrives; children
+///   that have not ended are told with [`crate::Terminate::for_child`], in key order.
+/// - **Claim** answers `None` for an instance that is gone, ended or paused.
+/// - Keys and history numbers are never used twice, also after pruning.
+pub trait Store: Send + Sync + 'static {
+    /// Makes `listener` the one that hears of changes and runs instances here. Claims made before
+    /// are void: whoever held them was another engine, or this one in an earlier life.
+    fn attach(&self, listener: Arc<dyn Listener>) -> Answer<()>;
+
+    /// Creates instances, all or none, and claims them for the caller.
+    ///
+    /// An instance without `start_at` is `running` and its `first` transition applies; one with a
+    /// later `start_at` is `queued` and not claimed.
+    fn start(&self, new: Vec<NewInstance>, if_exists: IfExists) -> Answer<Vec<Started>>;
+
+    /// Stores what a claimed instance did, or nothing when the claim, the run or the life of the
+    /// instance is over.
+    fn commit(&self, commit: Commit) -> Answer<Committed>;
+
+    /// Becomes the one that runs an instance, and reads what replay needs. `None` when there is
+    /// nothing to run: the instance is gone or has ended.
+    fn claim(&self, key: InstanceKey) -> Answer<Option<Claimed>>;
+
+    /// Gives a claim back, because the instance is parked and dropped from memory.
+    fn release(&self, key: InstanceKey, epoch: Epoch);
+
+    /// Changes the life of an instance from outside; answers with the instance as it is then.
+    fn control(&self, id: &InstanceId, control: Control) -> Answer<Instance>;
+
+    /// Instances that should be running and that nobody has claimed, in order, after `after`.
+    fn runnable(&self, after: InstanceKey, limit: usize) -> Answer<Vec<InstanceKey>>;
+
+    /// Parked instances that want to be woken before `until`, earliest first, after `after`.
+    fn due(&self, after: Due, until: Timestamp, limit: usize) -> Answer<Vec<Due>>;
+
+    /// One instance.
+    fn instance(&self, id: &InstanceId) -> Answer<Option<Instance>>;
+
+    /// A page of instances, newest first.
+    fn instances(&self, filter: Filter, page: Page) -> Answer<Listed>;
+
+    /// History entries with a number above `after`, in order; marks are left out.
+    fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>>;
+
+    /// Deletes at most `limit` instances that ended before a moment, with everything they own.
+    /// Answers how many.
+    fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize>;
+}
+
+/// When an instance wants to be woken. Ordered by time, then by key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Due {
+    /// The moment.
+    pub at: Timestamp,
+    /// The instance.
+    pub key: InstanceKey,
+}
+
+impl Due {
+    /// Before every other.
+    pub const FIRST: Self = Self { at: Timestamp(i64::MIN), key: InstanceKey(i64::MIN) };
+}
+
+/// What to do when an id is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IfExists {
+    /// Refuse with [`crate::Error::AlreadyExists`].
+    #[default]
+    Error,
+    /// Answer with the existing instance.
+    Return,
+}
+
+/// How a start ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Started {
+    /// Created, and claimed by the caller.
+    Running {
+        /// The new instance.
+        key: InstanceKey,
+        /// The caller's claim.
+        epoch: Epoch,
+        /// When it was accepted.
+        created_at: Timestamp,
+    },
+    /// Created, to begin later.
+    Queued(InstanceKey),
+    /// It was there already.
+    Existing(InstanceKey),
+}
+
+/// A write that speaks for a running instance.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    /// The instance.
+    pub key: InstanceKey,
+    /// The run that speaks.
+    pub run: u32,
+    /// The claim it speaks under.
+    pub epoch: Epoch,
+    /// What it did. Shared, so that a failed commit can be tried again.
+    pub transition: Arc<Transition>,
+}
+
+/// How a commit ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Committed {
+    /// It is durable.
+    Stored,
+    /// Nothing was stored: the claim, the run or the life of the instance is over.
+    Fenced,
+}
+
+/// A claimed instance and its past.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claimed {
+    /// The instance.
+    pub instance: Instance,
+    /// The claim.
+    pub epoch: Epoch,
+    /// The history of the current run, marks included.
+    pub history: Vec<Recorded>,
+}
+
+/// Who hears of changes, after they are durable. A lost hint delays an instance, never loses it.
+pub trait Listener: Send + Sync + 'static {
+    /// Something changed. Called on the store's own threads: it must not block.
+    fn hint(&self, hint: Hint);
+}
+
+/// What changed.
+#[derive(Clone, Debug)]
+pub enum Hint {
+    /// The instance should be run, or looked at again if it is being run.
+    Runnable(InstanceKey),
+    /// The store recorded something the runner has to see.
+    Arrived(InstanceKey, Recorded),
+    /// It was paused.
+    Paused(InstanceKey),
+    /// It goes on in another run, and whoever runs it has to begin anew.
+    Restarted(InstanceKey),
+    /// It ended.
+    Ended(Ended),
+}
+
+/// How an instance ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ended {
+    /// The instance.
+    pub key: InstanceKey,
+    /// Its id.
+    pub id: InstanceId,
+    /// Its terminal status.
+    pub status: Status,
+    /// Its result.
+    pub output: Option<Json>,
+    /// Its failure.
+    pub error: Option<Failure>,
+}
