@@ -228,16 +228,10 @@ pub struct Recorded {
 }
 
 /// Entries on their way into one row: encoded once, numbered by the store.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entries {
     json: String,
     numbered: u32,
-}
-
-impl Default for Entries {
-    fn default() -> Self {
-        Self { json: String::new(), numbered: 0 }
-    }
 }
 
 impl Entries {

@@ -31,6 +31,11 @@ impl InstanceId {
         Ok(Self(id.into()))
     }
 
+    /// A generated id: `wf_0192…`.
+    pub(crate) fn generated(prefix: &str, uuid: &uuid::Uuid) -> Self {
+        Self(format!("{prefix}_{}", uuid.simple()).into())
+    }
+
     /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -1,13 +1,11 @@
 //! What an instance is doing.
 
-use serde::{Deserialize, Serialize};
-
-use crate::error::Error;
-
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $what:literal, { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+        )]
         pub enum $name {
             $($(#[$vdoc])* #[serde(rename = $word)] $variant),*
         }
@@ -30,11 +28,11 @@ macro_rules! words {
         }
 
         impl std::str::FromStr for $name {
-            type Err = Error;
-            fn from_str(word: &str) -> Result<Self, Error> {
+            type Err = $crate::Error;
+            fn from_str(word: &str) -> Result<Self, $crate::Error> {
                 match word {
                     $($word => Ok(Self::$variant),)*
-                    _ => Err(Error::Invalid {
+                    _ => Err($crate::Error::Invalid {
                         what: $what.into(),
                         message: format!("{word:?} is not one of {}", [$($word),*].join(", ")),
                     }),

@@ -1,0 +1,58 @@
+//! Everything that can grow has a limit with a name, a default and a reason.
+
+use std::time::Duration;
+
+/// Settings of an engine. Every field has a default that suits a server of two to eight cores.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// `payload.max`: bytes of one input, result or output. Larger things belong in an object
+    /// store, with their address in the workflow.
+    pub payload_max: usize,
+    /// `instance.maxBytes`: bytes of all recorded results of one run, because replay reads them.
+    pub instance_max_bytes: usize,
+    /// `run.maxSteps`: steps of one run, because replay walks them; `continue_as_new` goes on.
+    pub run_max_steps: u32,
+    /// `step.maxInterruptions`: crashes in a row that one step may be the victim, or cause, of.
+    pub step_max_interruptions: u32,
+    /// `residency.idle`: how long a parked future stays in memory for a quick wake-up.
+    pub residency_idle: Duration,
+    /// `residency.budget`: bytes that parked futures may take; the longest parked go first.
+    pub residency_budget: usize,
+    /// `residency.loading`: instances read and replayed at once after a wake-up or a restart.
+    pub residency_loading: usize,
+    /// `timers.horizon`: timers due sooner are held in memory, the rest only in the store.
+    pub timers_horizon: Duration,
+    /// `stuck.after`: when an instance that waits for something outside Abide is reported.
+    pub stuck_after: Duration,
+    /// `shutdown.grace`: how long a shutdown waits for running steps.
+    pub shutdown_grace: Duration,
+    /// `instances.retention`: how long ended instances are kept; `None` keeps them for ever.
+    pub instances_retention: Option<Duration>,
+    /// `prune.batch`: instances deleted in one transaction, so that pruning holds up nobody.
+    pub prune_batch: usize,
+    /// `prune.interval`: how often to look for what can go.
+    pub prune_interval: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        const MIB: usize = 1024 * 1024;
+        const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+        Self {
+            payload_max: MIB,
+            instance_max_bytes: 64 * MIB,
+            run_max_steps: 10_000,
+            step_max_interruptions: 5,
+            residency_idle: Duration::from_secs(5),
+            residency_budget: 256 * MIB,
+            residency_loading: 128,
+            timers_horizon: Duration::from_secs(10),
+            stuck_after: Duration::from_secs(30),
+            shutdown_grace: Duration::from_secs(10),
+            instances_retention: Some(30 * DAY),
+            prune_batch: 200,
+            prune_interval: Duration::from_secs(60),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! What a workflow does: steps, sleeps, children, recorded values.
+//!
+//! Every method that takes a step's name counts its uses when it is *called*: the first use of
+//! `"charge"` is the step `charge`, the second `charge#2`, so loops just work. Branches whose order
+//! may vary from run to run belong in a [`Cx::scope`] of their own.
+
+mod child;
+mod compensation;
+mod sleep;
+mod step;
+
+use std::any::Any;
+use std::future::pending;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::context::Context;
+use crate::duration::IntoDuration;
+use crate::error::{BoxError, Error, Result};
+use crate::failure::Failure;
+use crate::history::StepKind;
+use crate::id::InstanceId;
+use crate::json::Json;
+use crate::run::Resident;
+use crate::time::Timestamp;
+
+pub use child::{Child, Detached};
+pub(crate) use compensation::{Compensation, compensate};
+pub use sleep::Sleep;
+pub use step::Step;
+
+/// The workflow's own view of itself. Cheap to clone.
+#[derive(Clone)]
+pub struct Cx {
+    resident: Arc<Resident>,
+    prefix: Option<Arc<str>>,
+}
+
+impl Cx {
+    pub(crate) fn new(resident: Arc<Resident>) -> Self {
+        Self { resident, prefix: None }
+    }
+
+    /// The id of this instance.
+    #[must_use]
+    pub fn instance_id(&self) -> &InstanceId {
+        &self.resident.id
+    }
+
+    /// The name of this workflow.
+    #[must_use]
+    pub fn workflow(&self) -> &str {
+        &self.resident.workflow
+    }
+
+    /// The run of this instance, from 1.
+    #[must_use]
+    pub fn run(&self) -> u32 {
+        self.resident.run
+    }
+
+    /// Runs a function whose result is stored before anything depends on it.
+    ///
+    /// Once recorded, it never runs again in this run. A function that was interrupted by a crash
+    /// *may* have run: make it idempotent, or ask for at most once with [`Retry::never`].
+    /// It is tried 3 times by default; see [`Step::retry`], [`Step::timeout`] and
+    /// [`Step::compensate`].
+    ///
+    /// The function may borrow from the workflow. It may not use the `Cx`: a step inside a step
+    /// could not be replayed.
+    ///
+    /// [`Retry::never`]: crate::Retry::never
+    pub fn step<F, Fut, T, E>(&self, name: &str, function: F) -> Step<F, Fut, T>
+    where
+        F: FnMut() -> Fut,
+        Fut: Future<Output = std::result::Result<T, E>> + Send,
+        T: Serialize + DeserializeOwned,
+        E: Into<BoxError>,
+    {
+        Step::new(self, name, function)
+    }
+
+    /// Sleeps. Costs a row, not a thread: the instance leaves memory if it takes long.
+    pub fn sleep(&self, name: &str, duration: impl IntoDuration) -> Sleep {
+        Sleep::lasting(self, name, duration)
+    }
+
+    /// Sleeps until a moment; one in the past is over at once.
+    pub fn sleep_until(&self, name: &str, until: Timestamp) -> Sleep {
+        Sleep::until(self, name, until)
+    }
+
+    /// Starts a child workflow and waits for its result; see [`Child`].
+    ///
+    /// The step is named after the workflow. Dropping the future stops the waiting, not the child.
+    pub fn child<O: DeserializeOwned>(&self, workflow: &str, input: impl Serialize) -> Child<O> {
+        Child::new(self, workflow, &input)
+    }
+
+    /// The present moment, recorded: a replay sees the same one.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        let clock = Arc::clone(&self.resident.env.clock);
+        self.value("now", StepKind::Now, || clock.now())
+    }
+
+    /// A random number, recorded.
+    #[must_use]
+    pub fn random(&self) -> u64 {
+        let clock = Arc::clone(&self.resident.env.clock);
+        self.value("random", StepKind::Random, || clock.random())
+    }
+
+    /// A fresh UUID, recorded.
+    #[must_use]
+    pub fn uuid(&self) -> uuid::Uuid {
+        let clock = Arc::clone(&self.resident.env.clock);
+        let text: String = self.value("uuid", StepKind::Uuid, || clock.uuid().to_string());
+        uuid::Uuid::parse_str(&text).unwrap_or_default()
+    }
+
+    /// Whether this instance runs the changed code.
+    ///
+    /// True for an instance that reaches this place for the first time, and recorded; false for one
+    /// that passed it before the change was deployed.
+    #[must_use]
+    pub fn patched(&self, change: &str) -> bool {
+        let name: Arc<str> = self.prefixed(&format!("patch {change}")).into();
+        let mut state = self.resident.state.lock();
+        if state.recorded_value(&name, StepKind::Patch).is_some() {
+            state.remember_patch(&name, true);
+        } else if state.patch(&name).is_none() {
+            let live = state.is_live();
+            state.remember_patch(&name, live);
+            if live {
+                state.value(&name, StepKind::Patch, Json::null);
+            }
+        }
+        state.patch(&name).unwrap_or(false)
+    }
+
+    /// `workflow.context`: starts as the input.
+    #[must_use]
+    pub fn context(&self) -> Context {
+        Context { resident: Arc::clone(&self.resident) }
+    }
+
+    /// The same instance with a prefix to its step names: in `cx.scope("item", 3)` the step
+    /// `charge` is `item[3].charge`.
+    #[must_use]
+    pub fn scope(&self, name: &str, index: impl std::fmt::Display) -> Self {
+        let prefix = format!("{}[{index}].", self.prefixed(name)).into();
+        Self { resident: Arc::clone(&self.resident), prefix: Some(prefix) }
+    }
+
+    /// Goes on as a new run of the same instance, with a new input and an empty history. Never
+    /// returns: `return cx.continue_as_new(&next).await`.
+    ///
+    /// # Errors
+    /// When the input can't be stored.
+    pub async fn continue_as_new<T>(&self, input: impl Serialize) -> Result<T> {
+        self.resident.check_current()?;
+        let input = Json::encode(&input)?;
+        self.check_size("the input", &input)?;
+        self.resident.state.lock().continue_with = Some(input);
+        pending().await
+    }
+
+    fn value<T: Serialize + DeserializeOwned + Default>(
+        &self,
+        name: &str,
+        kind: StepKind,
+        make: impl FnOnce() -> T,
+    ) -> T {
+        let mut state = self.resident.state.lock();
+        let name = state.use_name(&self.prefixed(name));
+        let made = || Json::encode(&make()).unwrap_or_else(|_| Json::null());
+        let value = state.value(&name, kind, made);
+        // A recorded value of another type is a mismatch that was noted; the run is about to stop.
+        value.decode().unwrap_or_default()
+    }
+
+    fn prefixed(&self, name: &str) -> String {
+        match &self.prefix {
+            Some(prefix) => format!("{prefix}{name}"),
+            None => name.to_owned(),
+        }
+    }
+
+    /// The name of this use of a step, or why it can't be one.
+    fn use_name(&self, name: &str) -> Result<Arc<str>> {
+        if name.is_empty() || name.len() > 255 || name.contains(['#', '[', ']']) {
+            let message = format!("{name:?} must be 1 to 255 bytes without '#', '[' and ']'");
+            return Err(Error::Invalid { what: "step name".into(), message });
+        }
+        let mut state = self.resident.state.lock();
+        Ok(match &self.prefix {
+            None => state.use_name(name),
+            Some(prefix) => state.use_name(&format!("{prefix}{name}")),
+        })
+    }
+
+    fn check_size(&self, what: &'static str, value: &Json) -> Result<()> {
+        let limit = self.resident.env.config.payload_max;
+        if value.size() <= limit {
+            return Ok(());
+        }
+        Err(Error::TooLarge { what: what.into(), size: value.size(), limit })
+    }
+}
+
+/// A result that is over its limit.
+pub(crate) fn too_large(what: &str, size: usize, limit: usize) -> Failure {
+    let message = format!("{what} is {size} bytes, the limit is {limit} (payload.max)");
+    Failure::new("RESULT_TOO_LARGE", message)
+        .with_details(&serde_json::json!({ "size": size, "limit": limit }))
+}
+
+/// What a panic said.
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let said = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned());
+    format!("panicked: {}", said.unwrap_or_else(|| "no message".to_owned()))
+}

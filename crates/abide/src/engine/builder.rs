@@ -1,0 +1,99 @@
+//! Putting an engine together.
+
+use std::future::Future;
+use std::sync::atomic::AtomicU8;
+use std::sync::{Arc, Weak};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc;
+
+use crate::config::Config;
+use crate::cx::Cx;
+use crate::error::{BoxError, Result};
+use crate::store::Store;
+use crate::time::{Clock, SystemClock};
+use crate::workflow::{Registry, Workflow};
+
+use super::idle::Idle;
+use super::listener::{Ear, Waiters};
+use super::residents::Residents;
+use super::timers::Timers;
+use super::{Alive, Engine, Env, Inner, RUNNING, claims, idle, prune, timers};
+
+/// An engine in the making; see [`Engine::builder`].
+#[must_use = "an engine runs nothing until started"]
+pub struct Builder {
+    store: Arc<dyn Store>,
+    registry: Registry,
+    config: Config,
+    clock: Arc<dyn Clock>,
+}
+
+impl Builder {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
+        Self {
+            store,
+            registry: Registry::default(),
+            config: Config::default(),
+            clock: Arc::new(SystemClock::default()),
+        }
+    }
+
+    /// Registers an async function as version 1 of a workflow.
+    pub fn workflow<F, Fut, I, O, E>(self, name: &str, function: F) -> Self
+    where
+        F: Fn(Cx, I) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<O, E>> + Send + 'static,
+        I: DeserializeOwned,
+        O: Serialize,
+        E: Into<BoxError>,
+    {
+        self.register(Workflow::new(name, function))
+    }
+
+    /// Registers a workflow; several versions may stand side by side.
+    pub fn register(mut self, workflow: Workflow) -> Self {
+        self.registry.add(workflow);
+        self
+    }
+
+    /// Changes settings: `.configure(|c| c.run_max_steps = 50_000)`.
+    pub fn configure(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(&mut self.config);
+        self
+    }
+
+    /// Replaces the clock. The store has a clock of its own; give both the same one.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Starts the engine: it takes over the store and goes on with everything in it.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn start(self) -> Result<Engine> {
+        let (claims, to_claim) = mpsc::unbounded_channel();
+        let clock = Arc::clone(&self.clock);
+        let inner = Arc::new(Inner {
+            timers: Timers::new(self.config.timers_horizon),
+            idle: Idle::new(Arc::clone(&clock), &self.config),
+            env: Arc::new(Env { clock, config: self.config, registry: self.registry }),
+            store: self.store,
+            residents: Residents::default(),
+            waiters: Waiters::default(),
+            claims,
+            phase: AtomicU8::new(RUNNING),
+        });
+        let weak: Weak<Inner> = Arc::downgrade(&inner);
+        inner.store.attach(Arc::new(Ear(weak.clone()))).await?;
+        tokio::spawn(claims::serve(weak.clone(), to_claim));
+        tokio::spawn(claims::recover(weak.clone()));
+        tokio::spawn(timers::serve(weak.clone()));
+        tokio::spawn(idle::serve(weak.clone()));
+        tokio::spawn(prune::serve(weak));
+        Ok(Engine { _alive: Arc::new(Alive(Arc::clone(&inner))), inner })
+    }
+}

@@ -1,0 +1,178 @@
+//! A handle on one instance.
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, Result};
+use crate::failure::Failure;
+use crate::history::Recorded;
+use crate::id::{InstanceId, InstanceKey};
+use crate::instance::Instance;
+use crate::json::Json;
+use crate::lifecycle::{Control, Terminate};
+use crate::status::Status;
+use crate::steps::{StepRecord, fold};
+use crate::store::Ended;
+
+use super::Inner;
+
+/// A handle on one instance: its result, its status, its history, its life. Cheap to clone.
+#[derive(Clone)]
+pub struct Handle {
+    inner: Arc<Inner>,
+    id: InstanceId,
+    /// Known when this engine started the instance.
+    key: Option<InstanceKey>,
+}
+
+impl Handle {
+    pub(super) fn new(inner: &Arc<Inner>, id: InstanceId, key: Option<InstanceKey>) -> Self {
+        Self { inner: Arc::clone(inner), id, key }
+    }
+
+    /// The instance's id.
+    #[must_use]
+    pub fn id(&self) -> &InstanceId {
+        &self.id
+    }
+
+    /// Waits until the instance has ended, and reads its result.
+    ///
+    /// # Errors
+    /// [`Error::InstanceFailed`] or [`Error::InstanceTerminated`] when it ended so,
+    /// [`Error::InstanceNotFound`], a result that is not a `T`, or the store's own.
+    pub async fn result<T: DeserializeOwned>(&self) -> Result<T> {
+        let ended = self.ended().await?;
+        match ended.status {
+            Status::Completed => ended.output.unwrap_or_else(Json::null).decode(),
+            Status::Terminated => {
+                let reason = ended.error.map_or_else(String::new, |failure| failure.message);
+                Err(Error::InstanceTerminated { id: self.id.clone(), reason })
+            }
+            _ => {
+                let unknown = || Failure::new("WORKFLOW_FAILED", "no reason was recorded");
+                let failure = ended.error.unwrap_or_else(unknown);
+                Err(Error::InstanceFailed { id: self.id.clone(), failure })
+            }
+        }
+    }
+
+    /// Waits until the instance has ended, however it did.
+    ///
+    /// # Errors
+    /// [`Error::InstanceNotFound`] or the store's own.
+    pub async fn ended(&self) -> Result<Ended> {
+        let told = self.inner.waiters.add(&self.id);
+        // What is in memory will tell us. Anything else may have ended before we asked.
+        if !self.key.is_some_and(|key| self.inner.residents.is_live(key)) {
+            let instance = self.instance().await;
+            if !matches!(&instance, Ok(instance) if !instance.phase.is_terminal()) {
+                drop(told);
+                self.inner.waiters.forget_closed(&self.id);
+                let Instance { key, id, output, error, phase, .. } = instance?;
+                return Ok(Ended { key, id, status: phase.status(false), output, error });
+            }
+        }
+        told.await.map_err(|_| Error::ShutDown)
+    }
+
+    /// Everything the store knows about the instance.
+    ///
+    /// # Errors
+    /// [`Error::InstanceNotFound`] or the store's own.
+    pub async fn instance(&self) -> Result<Instance> {
+        let found = self.inner.store.instance(&self.id).await?;
+        found.ok_or_else(|| Error::InstanceNotFound { id: self.id.clone() })
+    }
+
+    /// Its status.
+    ///
+    /// # Errors
+    /// [`Error::InstanceNotFound`] or the store's own.
+    pub async fn status(&self) -> Result<Status> {
+        Ok(self.instance().await?.status())
+    }
+
+    /// What happened to it, in order.
+    ///
+    /// # Errors
+    /// [`Error::InstanceNotFound`] or the store's own.
+    pub async fn history(&self) -> Result<Vec<Recorded>> {
+        const PAGE: usize = 1000;
+        let mut history = Vec::new();
+        loop {
+            let after = history.last().map_or(0, |last: &Recorded| last.seq);
+            let mut page = self.history_page(after, PAGE).await?;
+            let full = page.len() == PAGE;
+            history.append(&mut page);
+            if !full {
+                return Ok(history);
+            }
+        }
+    }
+
+    /// A page of what happened, after a number.
+    ///
+    /// # Errors
+    /// [`Error::InstanceNotFound`] or the store's own.
+    pub async fn history_page(&self, after: i64, limit: usize) -> Result<Vec<Recorded>> {
+        self.inner.store.history(&self.id, after, limit).await
+    }
+
+    /// The steps of the current run, in order of start.
+    ///
+    /// # Errors
+    /// [`Error::InstanceNotFound`] or the store's own.
+    pub async fn steps(&self) -> Result<Vec<StepRecord>> {
+        Ok(fold(&self.history().await?))
+    }
+
+    /// Pauses: what runs now finishes and is recorded, nothing new begins.
+    ///
+    /// # Errors
+    /// [`Error::InvalidTransition`] when it is paused or has ended, [`Error::InstanceNotFound`], or
+    /// the store's own.
+    pub async fn pause(&self) -> Result<Instance> {
+        self.control(Control::Pause).await
+    }
+
+    /// Resumes a paused instance.
+    ///
+    /// # Errors
+    /// [`Error::InvalidTransition`] when it is not paused, [`Error::InstanceNotFound`], or the
+    /// store's own.
+    pub async fn resume(&self) -> Result<Instance> {
+        self.control(Control::Resume).await
+    }
+
+    /// Ends it for good.
+    ///
+    /// # Errors
+    /// [`Error::InvalidTransition`] when it has ended, [`Error::InstanceNotFound`], or the store's
+    /// own.
+    pub async fn terminate(&self, how: Terminate) -> Result<Instance> {
+        self.control(Control::Terminate(how)).await
+    }
+
+    /// Begins a new run with the same input.
+    ///
+    /// # Errors
+    /// [`Error::InstanceNotFound`] or the store's own.
+    pub async fn restart(&self) -> Result<Instance> {
+        self.control(Control::Restart { from_step: None }).await
+    }
+
+    /// Begins a new run that keeps what was settled before a step (`name` or `name#n`). Everything
+    /// later, in any branch, may run again.
+    ///
+    /// # Errors
+    /// [`Error::StepNotFound`], [`Error::InstanceNotFound`] or the store's own.
+    pub async fn restart_from(&self, step: &str) -> Result<Instance> {
+        self.control(Control::Restart { from_step: Some(step.to_owned()) }).await
+    }
+
+    async fn control(&self, control: Control) -> Result<Instance> {
+        self.inner.store.control(&self.id, control).await
+    }
+}

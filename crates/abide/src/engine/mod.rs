@@ -1,0 +1,197 @@
+//! The engine: it holds the store, the workflows it knows and the instances in memory, and keeps
+//! them going.
+
+mod builder;
+mod claims;
+mod handle;
+mod idle;
+mod listener;
+mod prune;
+mod residents;
+mod start;
+mod timers;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use tokio::sync::mpsc;
+
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::id::{InstanceId, InstanceKey};
+use crate::listing::{Filter, Listed, Page};
+use crate::run::Resident;
+use crate::store::Store;
+use crate::time::Clock;
+use crate::workflow::Registry;
+
+pub use builder::Builder;
+pub use handle::Handle;
+pub use start::Start;
+
+use idle::Idle;
+use listener::Waiters;
+use residents::Residents;
+use timers::Timers;
+
+/// Runs workflows on a store. Cheap to clone; the last clone to be dropped stops the engine as a
+/// crash would, so prefer [`Engine::shutdown`].
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+    /// Ends the background tasks when the last engine is gone.
+    _alive: Arc<Alive>,
+}
+
+/// What workflows need of their engine.
+pub(crate) struct Env {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) config: Config,
+    pub(crate) registry: Registry,
+}
+
+impl Env {
+    pub(crate) fn generate_id(&self) -> InstanceId {
+        InstanceId::generated("wf", &self.clock.uuid())
+    }
+}
+
+/// The engine itself.
+pub(crate) struct Inner {
+    pub(crate) env: Arc<Env>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) residents: Residents,
+    pub(crate) timers: Timers,
+    pub(crate) idle: Idle,
+    waiters: Waiters,
+    /// Instances to be read from the store and run.
+    claims: mpsc::UnboundedSender<InstanceKey>,
+    phase: AtomicU8,
+}
+
+const RUNNING: u8 = 0;
+const SHUTTING_DOWN: u8 = 1;
+const KILLED: u8 = 2;
+
+impl Inner {
+    pub(crate) fn is_shutting_down(&self) -> bool {
+        self.phase.load(Ordering::SeqCst) != RUNNING
+    }
+
+    pub(crate) fn is_killed(&self) -> bool {
+        self.phase.load(Ordering::SeqCst) == KILLED
+    }
+
+    /// Has an instance looked at: ticked when it is in memory, read from the store when not.
+    pub(crate) fn wake(&self, key: InstanceKey) {
+        if self.residents.tick_or_load(key) {
+            self.load(key);
+        }
+    }
+
+    fn load(&self, key: InstanceKey) {
+        // The receiver is gone only when the engine is.
+        let _ = self.claims.send(key);
+    }
+
+    /// A run let go of its instance. Unless that was its end, somebody must look again.
+    pub(crate) fn left(&self, key: InstanceKey, resident: &Arc<Resident>, over: bool) {
+        if self.residents.leave(key, resident, over) && !self.is_shutting_down() {
+            self.wake(key);
+        }
+    }
+
+    /// Lets go of everything at once, as a crash would.
+    fn kill(&self) {
+        self.phase.store(KILLED, Ordering::SeqCst);
+        self.timers.stop();
+        for resident in self.residents.all() {
+            resident.nudge();
+        }
+    }
+}
+
+struct Alive(Arc<Inner>);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.kill();
+    }
+}
+
+impl Engine {
+    /// Begins an engine on a store.
+    pub fn builder(store: impl Store) -> Builder {
+        Builder::new(Arc::new(store))
+    }
+
+    /// Begins an engine on a store that others hold as well.
+    pub fn on(store: Arc<dyn Store>) -> Builder {
+        Builder::new(store)
+    }
+
+    /// Starts an instance of a workflow. When this returns, the instance survives a crash.
+    ///
+    /// # Errors
+    /// [`Error::WorkflowUnknown`], [`Error::AlreadyExists`], an input that does not fit or is too
+    /// large, or the store's own.
+    pub async fn start(&self, workflow: &str, start: Start) -> Result<Handle> {
+        let mut handles = self.start_all(workflow, vec![start]).await?;
+        handles.pop().ok_or(Error::ShutDown)
+    }
+
+    /// Starts at most 100 instances, all or none.
+    ///
+    /// # Errors
+    /// As [`Engine::start`]; nothing was started then.
+    pub async fn start_all(&self, workflow: &str, starts: Vec<Start>) -> Result<Vec<Handle>> {
+        start::start_all(&self.inner, workflow, starts).await
+    }
+
+    /// A handle on an instance, without asking the store. Its first call answers
+    /// [`Error::InstanceNotFound`] if there is none.
+    #[must_use]
+    pub fn get(&self, id: &InstanceId) -> Handle {
+        Handle::new(&self.inner, id.clone(), None)
+    }
+
+    /// A page of instances, newest first.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn list(&self, filter: Filter, page: Page) -> Result<Listed> {
+        self.inner.store.instances(filter, page).await
+    }
+
+    /// Deletes ended instances past their retention now, in bounded batches, and answers how many.
+    /// The engine also does this by itself (`prune.interval`).
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn prune(&self) -> Result<usize> {
+        prune::prune(&self.inner).await
+    }
+
+    /// How many instances are in memory.
+    #[must_use]
+    pub fn resident(&self) -> usize {
+        self.inner.residents.count()
+    }
+
+    /// Stops: nothing new begins, running steps get `shutdown.grace` to finish and be recorded.
+    pub async fn shutdown(&self) {
+        self.inner.phase.fetch_max(SHUTTING_DOWN, Ordering::SeqCst);
+        let clock = &self.inner.env.clock;
+        let grace = clock.sleep_until(clock.now().after(self.inner.env.config.shutdown_grace));
+        tokio::select! {
+            () = self.inner.residents.all_quiet() => {}
+            () = grace => tracing::warn!("steps still ran when shutdown.grace was over"),
+        }
+        self.inner.kill();
+    }
+
+    /// Stops at once, as a crash would. For tests.
+    pub fn kill(&self) {
+        self.inner.kill();
+    }
+}

@@ -1,0 +1,121 @@
+//! Wake-ups: the near ones in memory, the rest only in the store.
+
+use std::collections::BTreeSet;
+use std::sync::Weak;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::id::InstanceKey;
+use crate::store::Due;
+use crate::time::Timestamp;
+
+use super::Inner;
+
+/// Wake-ups read from the store at once: bounds memory when very many are due together.
+const PAGE: usize = 4096;
+
+/// See the module. Waking an instance too early or twice is harmless: it looks at the time itself.
+pub(crate) struct Timers {
+    near: Mutex<Near>,
+    horizon: Duration,
+    changed: Notify,
+}
+
+struct Near {
+    due: BTreeSet<Due>,
+    /// Everything the store has up to here is in `due` or was woken.
+    read_to: Due,
+    stopped: bool,
+}
+
+impl Timers {
+    pub(crate) fn new(horizon: Duration) -> Self {
+        let near = Near { due: BTreeSet::new(), read_to: Due::FIRST, stopped: false };
+        Self { near: Mutex::new(near), horizon, changed: Notify::new() }
+    }
+
+    /// Has an instance woken at a moment. One that is parked is also in the store, and need not be
+    /// in memory before its time comes near.
+    pub(crate) fn schedule(&self, at: Timestamp, key: InstanceKey, only_here: bool) {
+        let mut near = self.near.lock();
+        let due = Due { at, key };
+        if !only_here && due > near.read_to {
+            return;
+        }
+        near.due.insert(due);
+        if near.due.first() == Some(&due) {
+            drop(near);
+            self.changed.notify_one();
+        }
+    }
+
+    pub(crate) fn stop(&self) {
+        self.near.lock().stopped = true;
+        self.changed.notify_one();
+    }
+
+    fn take_due(&self, now: Timestamp) -> Vec<InstanceKey> {
+        let mut near = self.near.lock();
+        let later =
+            near.due.split_off(&Due { at: Timestamp(now.0 + 1), key: InstanceKey(i64::MIN) });
+        let due = std::mem::replace(&mut near.due, later);
+        due.into_iter().map(|due| due.key).collect()
+    }
+
+    fn read_to(&self) -> Due {
+        self.near.lock().read_to
+    }
+
+    /// Takes in a page of the store; true when there may be more before `until`.
+    fn add(&self, page: &[Due], until: Timestamp) -> bool {
+        let mut near = self.near.lock();
+        near.due.extend(page);
+        let full = page.len() == PAGE;
+        near.read_to = match page.last() {
+            Some(last) if full => *last,
+            // Rows before `until` that come later are scheduled by whoever writes them.
+            _ => Due { at: until, key: InstanceKey(i64::MIN) },
+        };
+        full
+    }
+}
+
+/// Wakes instances when they are due, and reads ahead in the store.
+pub(super) async fn serve(engine: Weak<Inner>) {
+    let mut read_ahead_at = Timestamp(i64::MIN);
+    loop {
+        let Some(inner) = engine.upgrade() else { return };
+        if inner.timers.near.lock().stopped {
+            return;
+        }
+        let now = inner.env.clock.now();
+        for key in inner.timers.take_due(now) {
+            inner.wake(key);
+        }
+        if now >= read_ahead_at {
+            read_ahead_at = now.after(read_ahead(&inner, now).await);
+        }
+        let next = inner.timers.near.lock().due.first().map(|due| due.at);
+        let until = next.unwrap_or(read_ahead_at).min(read_ahead_at);
+        let clock = std::sync::Arc::clone(&inner.env.clock);
+        tokio::select! {
+            () = inner.timers.changed.notified() => {}
+            () = clock.sleep_until(until) => {}
+        }
+    }
+}
+
+/// Reads what falls due within the horizon, a page at a time; answers when to read again.
+async fn read_ahead(inner: &Inner, now: Timestamp) -> Duration {
+    let until = now.after(inner.timers.horizon);
+    match inner.store.due(inner.timers.read_to(), until, PAGE).await {
+        Ok(page) if inner.timers.add(&page, until) => Duration::ZERO,
+        Ok(_) => inner.timers.horizon / 2,
+        Err(error) => {
+            tracing::warn!(%error, "timers could not be read, trying again");
+            Duration::from_secs(1).min(inner.timers.horizon / 2)
+        }
+    }
+}

@@ -1,0 +1,582 @@
+//! Drives one instance: polls its workflow, commits what it asked for, reveals what came of it.
+//!
+//! ```text
+//!   hear news ─▶ land the commit in flight ─▶ tick timers ─▶ poll and reveal ─▶ commit ─▶ rest
+//! ```
+//!
+//! At most one commit of an instance is in flight. The workflow is polled ahead of it, so that what
+//! it does next gathers for the next commit; but nothing it asked for *begins* before the record of
+//! it is durable.
+
+mod flight;
+mod past;
+mod resident;
+mod state;
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use crate::cx::{self, Cx};
+use crate::engine::{Env, Inner};
+use crate::error::Result;
+use crate::failure::Failure;
+use crate::history::{Entry, EntryKind};
+use crate::id::InstanceKey;
+use crate::instance::{End, Instance, Park, Transition};
+use crate::json::Json;
+use crate::lifecycle;
+use crate::status::Phase;
+use crate::store::{Claimed, Epoch};
+use crate::time::Timestamp;
+use crate::workflow::{Body, Outcome, Workflow};
+
+use flight::{Flight, Landing};
+pub(crate) use past::Past;
+pub(crate) use resident::{News, Resident};
+pub(crate) use state::{OpId, Revealed, State};
+
+/// Polls of the workflow in one turn, after which other instances get theirs.
+const POLLS_PER_TURN: u32 = 256;
+
+/// An instance being run; a future that is ready when there is nothing left to run in memory.
+pub(crate) struct Run {
+    engine: Arc<Inner>,
+    resident: Arc<Resident>,
+    waker: Waker,
+    key: InstanceKey,
+    epoch: Epoch,
+    began_at: Timestamp,
+    timeout_at: Option<Timestamp>,
+    /// The workflow, or what compensates it. Gone once it has returned.
+    body: Option<Body>,
+    /// What the instance ends with once compensation is through.
+    compensating: Option<End>,
+    paused: bool,
+    /// What the store shows, so that only changes are written.
+    shown: (Phase, Option<Timestamp>),
+    flight: Option<Flight>,
+    /// Operations whose records are durable but which a pause keeps from beginning.
+    withheld: Vec<OpId>,
+    /// The end is on its way to the store.
+    ending: bool,
+    /// Its own pause is on its way to the store.
+    pausing: bool,
+    /// The end is stored: nobody needs to look again.
+    over: bool,
+    reported_stuck: bool,
+    /// The wake-up the engine was last asked for.
+    scheduled: Option<Timestamp>,
+}
+
+/// What a turn came to.
+enum Turn {
+    /// Until something happens.
+    Rest,
+    /// There is more to do, but others want a turn too.
+    Yield,
+    /// It is over, here at least.
+    Done,
+}
+
+impl Run {
+    /// A new instance, not yet in the store.
+    pub(crate) fn fresh(engine: &Arc<Inner>, new: &NewRun<'_>) -> Result<Self> {
+        let state = engine.env.state(Past::default(), new.input.clone());
+        Self::build(engine, new, state, (Phase::Running, None))
+    }
+
+    /// A stored instance, to be replayed.
+    pub(crate) fn replayed(
+        engine: &Arc<Inner>,
+        workflow: &Workflow,
+        claimed: &Claimed,
+    ) -> Result<Self> {
+        let Instance { id, input, run, .. } = &claimed.instance;
+        let past = Past::read(&claimed.history);
+        let began_at = past.began_at;
+        let mut state = engine.env.state(past, input.clone());
+        if began_at.is_none() {
+            state.record(&lifecycle::started(input));
+        }
+        let new = NewRun { workflow, id, run: *run, input };
+        let shown = (claimed.instance.phase, claimed.instance.wake_at);
+        let mut made = Self::build(engine, &new, state, shown)?;
+        made.enter(claimed.instance.key, claimed.epoch, began_at.unwrap_or(engine.env.clock.now()));
+        made.timeout_at = claimed.instance.timeout_at;
+        Ok(made)
+    }
+
+    fn build(
+        engine: &Arc<Inner>,
+        new: &NewRun<'_>,
+        state: State,
+        shown: (Phase, Option<Timestamp>),
+    ) -> Result<Self> {
+        let name = Arc::clone(&new.workflow.name);
+        let env = Arc::clone(&engine.env);
+        let resident = Arc::new(Resident::new(new.id.clone(), name, new.run, env, state));
+        let body = new.workflow.call(Cx::new(Arc::clone(&resident)), new.input)?;
+        Ok(Self {
+            engine: Arc::clone(engine),
+            waker: Waker::from(Arc::clone(&resident)),
+            resident,
+            key: InstanceKey(0),
+            epoch: Epoch(0),
+            began_at: Timestamp(0),
+            timeout_at: None,
+            body: Some(body),
+            compensating: None,
+            paused: false,
+            shown,
+            flight: None,
+            withheld: Vec::new(),
+            ending: false,
+            pausing: false,
+            over: false,
+            reported_stuck: false,
+            scheduled: None,
+        })
+    }
+
+    /// Polls ahead of the start, so that what the workflow asks for first rides in its commit.
+    pub(crate) fn first_transition(&mut self) -> (Transition, Vec<OpId>) {
+        self.began_at = self.engine.env.clock.now();
+        while self.advance() {}
+        self.transition()
+    }
+
+    /// The start is durable: `held` may begin.
+    pub(crate) fn started(
+        &mut self,
+        key: InstanceKey,
+        epoch: Epoch,
+        at: Timestamp,
+        held: Vec<OpId>,
+    ) {
+        self.enter(key, epoch, at);
+        self.resident.state.lock().release(held);
+    }
+
+    pub(crate) fn set_timeout_at(&mut self, at: Option<Timestamp>) {
+        self.timeout_at = at;
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ending
+    }
+
+    fn enter(&mut self, key: InstanceKey, epoch: Epoch, began_at: Timestamp) {
+        self.key = key;
+        self.epoch = epoch;
+        self.began_at = began_at;
+    }
+
+    pub(crate) fn resident(&self) -> &Arc<Resident> {
+        &self.resident
+    }
+
+    /// Roughly what it takes in memory: its own structures and the workflow's future.
+    pub(crate) fn size(&self) -> usize {
+        const STRUCTURES: usize = 1024;
+        STRUCTURES + self.body.as_ref().map_or(0, |body| size_of_val(&**body))
+    }
+
+    fn turn(&mut self, task: &mut Context<'_>) -> Turn {
+        if self.engine.is_killed() || self.hear() {
+            return Turn::Done;
+        }
+        match flight::land(self, task) {
+            Landing::Done => return Turn::Done,
+            Landing::Flying | Landing::Clear => {}
+        }
+        let mut more = false;
+        if !self.ending && !self.pausing {
+            self.check_time();
+            more = self.advance();
+        }
+        if self.flight.is_none() {
+            let (transition, held) = self.transition();
+            if !transition.is_empty() {
+                flight::take_off(self, transition, held);
+                // Polled once so that its answer wakes this task.
+                if let Landing::Done = flight::land(self, task) {
+                    return Turn::Done;
+                }
+            }
+        }
+        self.rest();
+        if more { Turn::Yield } else { Turn::Rest }
+    }
+
+    /// Takes in what the engine has to tell. True when it is over.
+    fn hear(&mut self) -> bool {
+        for news in self.resident.take_news() {
+            match news {
+                News::Tick => self.scheduled = None,
+                News::Arrived(recorded) => {
+                    self.shown = (Phase::Running, None);
+                    self.resident.state.lock().arrived(&recorded);
+                    if recorded.entry.entry == EntryKind::WorkflowTerminating {
+                        self.paused = false;
+                    }
+                }
+                News::Paused => self.paused = true,
+                News::Resumed => {
+                    self.paused = false;
+                    self.shown = (Phase::Running, None);
+                    let withheld = std::mem::take(&mut self.withheld);
+                    self.resident.state.lock().release(withheld);
+                    self.resident.set_poll_due();
+                }
+                News::Ended | News::Restarted => return true,
+                News::Stuck => self.report_stuck(),
+                News::Evict => {
+                    if self.is_parked()
+                        && self.engine.residents.leave_if_quiet(self.key, &self.resident)
+                    {
+                        self.engine.store.release(self.key, self.epoch);
+                        self.key = InstanceKey(0);
+                        return true;
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    /// Ends sleeps, begins retries, and fails the instance when its own time is up.
+    fn check_time(&mut self) {
+        if self.paused {
+            return;
+        }
+        let mut state = self.resident.state.lock();
+        let due = state.next_timer().into_iter().chain(self.timeout_at).min();
+        let Some(due) = due else { return };
+        let now = self.engine.env.clock.now();
+        if due > now {
+            return;
+        }
+        state.tick(now);
+        if self.timeout_at.is_some_and(|at| at <= now)
+            && self.compensating.is_none()
+            && state.is_live()
+        {
+            self.timeout_at = None;
+            state.fatal.get_or_insert_with(|| {
+                Failure::new("WORKFLOW_TIMEOUT", "the instance did not finish in its time")
+            });
+        }
+    }
+
+    /// Polls the workflow and reveals outcomes to it, one at a time, until it has seen them all.
+    /// True when there is more to do.
+    fn advance(&mut self) -> bool {
+        for _ in 0..POLLS_PER_TURN {
+            if self.resident.take_poll_due()
+                && let Some(outcome) = self.poll_body()
+            {
+                self.finished(outcome);
+            }
+            if self.look_up() || self.ending {
+                return false;
+            }
+            if self.resident.is_poll_due() {
+                continue;
+            }
+            if self.paused || self.engine.is_shutting_down() {
+                return false;
+            }
+            let revealed = self.resident.state.lock().reveal();
+            match revealed {
+                Revealed::Outcome => self.resident.set_poll_due(),
+                // Compensation that has begun is not begun again.
+                Revealed::Terminate(end) if self.compensating.is_none() => self.wind_up(end),
+                Revealed::Terminate(_) => {}
+                Revealed::Nothing => {
+                    self.look_up();
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// One poll of the workflow; its outcome when it returned.
+    fn poll_body(&mut self) -> Option<Outcome> {
+        let body = self.body.as_mut()?;
+        let mut context = Context::from_waker(&self.waker);
+        let polled = self
+            .resident
+            .as_current(|| catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(&mut context))));
+        match polled {
+            Ok(Poll::Pending) => None,
+            Ok(Poll::Ready(outcome)) => Some(outcome),
+            Err(panic) => Some(Err(Failure::new("WORKFLOW_PANICKED", cx::panic_message(&*panic)))),
+        }
+    }
+
+    /// The workflow, or its compensation, returned.
+    fn finished(&mut self, outcome: Outcome) {
+        self.drop_body();
+        if self.is_last_word(&outcome) {
+            let mut state = self.resident.state.lock();
+            state.check_all_asked();
+            if state.mismatch.is_some() {
+                return;
+            }
+        }
+        match (self.compensating.take(), outcome) {
+            (None, Ok(output)) => self.completed(output),
+            (None, Err(failure)) => self.wind_up(End::Errored(failure)),
+            (Some(end), Ok(_)) => self.end(end),
+            (Some(_), Err(failure)) => self.end(End::Errored(failure)),
+        }
+    }
+
+    /// Whether everything recorded must have been asked for by now. A terminated workflow was
+    /// dropped somewhere on its way, and a failed one may still have steps to undo.
+    fn is_last_word(&self, outcome: &Outcome) -> bool {
+        match &self.compensating {
+            Some(end) => matches!(end, End::Errored(_)),
+            None => outcome.is_ok() || self.resident.state.lock().compensations.is_empty(),
+        }
+    }
+
+    fn completed(&mut self, output: Json) {
+        let limit = self.engine.env.config.payload_max;
+        if output.size() > limit {
+            let failure = cx::too_large("the output", output.size(), limit);
+            return self.wind_up(End::Errored(failure));
+        }
+        self.end(End::Completed(output));
+    }
+
+    /// What the workflow left behind for us besides futures. True when the run can't go on.
+    fn look_up(&mut self) -> bool {
+        let mut state = self.resident.state.lock();
+        if let Some(what) = state.mismatch.clone() {
+            drop(state);
+            self.pause_itself("nonDeterministic", &Failure::new("NON_DETERMINISTIC", what), None);
+            return true;
+        }
+        if let Some(failure) = state.fatal.take() {
+            if !state.compensations.is_empty() && self.compensating.is_none() {
+                // Replay must stop the workflow at the same place before it compensates.
+                state.record(&Entry {
+                    error: Some(failure.clone()),
+                    ..Entry::new(EntryKind::WorkflowTerminating)
+                });
+                state.record(&Entry::new(EntryKind::Seen));
+            }
+            drop(state);
+            self.wind_up(End::Errored(failure));
+            return false;
+        }
+        if let Some(input) = state.continue_with.take() {
+            drop(state);
+            self.drop_body();
+            self.end(End::Continued(input));
+            return true;
+        }
+        if let Some(step) = state.pause_for.take() {
+            drop(state);
+            let failure = Failure::new("STEP_RETRY_EXHAUSTED", "no attempt is left").in_step(&step);
+            self.pause_itself("retryExhausted", &failure, Some(step));
+            return true;
+        }
+        false
+    }
+
+    /// Drops the workflow and compensates what it did, then ends.
+    fn wind_up(&mut self, end: End) {
+        self.drop_body();
+        let compensations = {
+            let mut state = self.resident.state.lock();
+            state.fatal = None;
+            std::mem::take(&mut state.compensations)
+        };
+        if compensations.is_empty() || self.compensating.is_some() {
+            return self.end(end);
+        }
+        self.resident.state.lock().dropping = false;
+        self.compensating = Some(end);
+        self.body = Some(cx::compensate(Cx::new(Arc::clone(&self.resident)), compensations));
+        self.resident.set_poll_due();
+    }
+
+    fn end(&mut self, end: End) {
+        let now = self.engine.env.clock.now();
+        let kind = match &end {
+            End::Completed(_) => EntryKind::WorkflowCompleted,
+            End::Errored(_) => EntryKind::WorkflowFailed,
+            End::Terminated(_) => EntryKind::WorkflowTerminated,
+            End::Continued(_) => EntryKind::WorkflowContinued,
+        };
+        let (payload, error) = match &end {
+            End::Completed(value) | End::Continued(value) => (Some(value.clone()), None),
+            End::Errored(failure) | End::Terminated(failure) => (None, Some(failure.clone())),
+        };
+        let took = u64::try_from(now.since(self.began_at).as_millis()).unwrap_or(u64::MAX);
+        let mut state = self.resident.state.lock();
+        state.record(&Entry { payload, error, duration_ms: Some(took), ..Entry::new(kind) });
+        state.next.end = Some(end);
+        self.ending = true;
+    }
+
+    /// The instance can't go on without an operator: nothing it asked for since the last commit
+    /// counts, except what a step that used up its attempts recorded.
+    fn pause_itself(&mut self, reason: &str, failure: &Failure, step: Option<Arc<str>>) {
+        self.drop_body();
+        let mut state = self.resident.state.lock();
+        if step.is_none() {
+            state.next = Transition::default();
+            state.take_held();
+        }
+        state.record(&Entry {
+            name: step,
+            reason: Some(reason.to_owned()),
+            error: Some(failure.clone()),
+            ..Entry::new(EntryKind::WorkflowPaused)
+        });
+        state.next.pause = true;
+        self.pausing = true;
+    }
+
+    fn drop_body(&mut self) {
+        self.resident.state.lock().dropping = true;
+        self.body = None;
+        self.resident.state.lock().let_go();
+    }
+
+    /// Everything for the next commit.
+    fn transition(&mut self) -> (Transition, Vec<OpId>) {
+        let standing = self.standing();
+        let mut state = self.resident.state.lock();
+        let changed = standing != self.shown && !self.ending && !self.pausing;
+        if changed {
+            state.next.park = Some(Park { phase: standing.0, wake_at: standing.1, reason: None });
+            self.shown = standing;
+        }
+        if state.next.is_empty() {
+            // Marks of what was seen ride with the next commit that is worth one.
+            return (Transition::default(), Vec::new());
+        }
+        (std::mem::take(&mut state.next), state.take_held())
+    }
+
+    /// What the instance is doing, as the store shall show it.
+    fn standing(&self) -> (Phase, Option<Timestamp>) {
+        let state = self.resident.state.lock();
+        let wake_at = state.next_timer().into_iter().chain(self.timeout_at).min();
+        if state.is_active() || (self.body.is_none() && !self.pausing) {
+            (Phase::Running, None)
+        } else if state.waits_outside() {
+            (Phase::Waiting, wake_at)
+        } else if state.next_timer().is_some() {
+            (Phase::Sleeping, wake_at)
+        } else {
+            // It waits for something outside Abide.
+            (Phase::Running, None)
+        }
+    }
+
+    /// Whether it could be dropped now and replayed later.
+    fn is_parked(&self) -> bool {
+        let state = self.resident.state.lock();
+        let quiet = self.flight.is_none() && !state.has_attempts() && state.next.is_empty();
+        let phase_parked = matches!(self.shown.0, Phase::Waiting | Phase::Sleeping);
+        quiet && self.withheld.is_empty() && !self.ending && (self.paused || phase_parked)
+    }
+
+    /// Arranges to be woken, and to be dropped if nothing happens for long.
+    fn rest(&mut self) {
+        let busy = self.flight.is_some() || self.ending;
+        self.resident.set_quiet(!busy && !self.resident.state.lock().has_attempts());
+        if self.engine.is_shutting_down() {
+            self.engine.residents.quieted();
+        }
+        if busy {
+            return;
+        }
+        let timer = self.resident.state.lock().next_timer();
+        let due = timer.into_iter().chain(self.timeout_at).min();
+        if let Some(at) = due.filter(|_| due != self.scheduled && !self.paused) {
+            self.scheduled = due;
+            self.engine.timers.schedule(at, self.key, !self.is_parked());
+        }
+        if self.is_parked() {
+            self.engine.idle.parked(self.key, &self.resident, self.size());
+        } else if self.is_stuck() {
+            self.engine.idle.stuck(self.key, &self.resident);
+        }
+    }
+
+    fn report_stuck(&mut self) {
+        if self.is_stuck() && !self.reported_stuck {
+            self.reported_stuck = true;
+            let reason = Some("the workflow awaits something that is not a Cx future".to_owned());
+            let entry = Entry { reason, ..Entry::new(EntryKind::WorkflowStuck) };
+            self.resident.state.lock().record(&entry);
+        }
+    }
+
+    /// Whether it waits for something only the user's own code knows about.
+    fn is_stuck(&self) -> bool {
+        let state = self.resident.state.lock();
+        let waits = state.waits_outside() || state.next_timer().is_some();
+        !self.paused
+            && !self.pausing
+            && !state.is_active()
+            && !waits
+            && !self.resident.is_poll_due()
+    }
+}
+
+impl Future for Run {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<()> {
+        self.resident.begin_driving(task.waker());
+        loop {
+            match self.turn(task) {
+                Turn::Done => return Poll::Ready(()),
+                Turn::Yield => {
+                    self.resident.may_rest();
+                    task.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Turn::Rest if self.resident.may_rest() => return Poll::Pending,
+                Turn::Rest => {}
+            }
+        }
+    }
+}
+
+/// Whoever lets go of a run lets go of the workflow as a whole: nothing is cancelled.
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.drop_body();
+        self.resident.state.lock().compensations.clear();
+        if self.key != InstanceKey(0) {
+            self.engine.left(self.key, &self.resident, self.over);
+        }
+    }
+}
+
+/// What a run is made from.
+pub(crate) struct NewRun<'a> {
+    pub(crate) workflow: &'a Workflow,
+    pub(crate) id: &'a crate::id::InstanceId,
+    pub(crate) run: u32,
+    pub(crate) input: &'a Json,
+}
+
+impl Env {
+    fn state(&self, past: Past, input: Json) -> State {
+        let context = crate::context::ContextMap::new(input);
+        State::new(past, context, Arc::clone(&self.clock), &self.config)
+    }
+}

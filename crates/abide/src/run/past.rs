@@ -1,0 +1,190 @@
+//! What replay knows: the history of a run, sorted by step.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::failure::Failure;
+use crate::history::{Entry, EntryKind, Recorded, StepKind, completions};
+use crate::id::InstanceId;
+use crate::instance::End;
+use crate::json::Json;
+use crate::lifecycle::Terminate;
+use crate::time::Timestamp;
+
+use super::state::OpId;
+
+/// One recorded step, until the workflow asks for it and sees it.
+#[derive(Debug)]
+pub(crate) struct PastStep {
+    pub(crate) kind: StepKind,
+    /// The last attempt that began.
+    pub(crate) attempt: u32,
+    /// Failures of the present round of attempts.
+    pub(crate) failed: u32,
+    /// Crashes in a row.
+    pub(crate) interrupted: u32,
+    pub(crate) began_at: Timestamp,
+    pub(crate) standing: Standing,
+    pub(crate) child_id: Option<InstanceId>,
+    /// The operation that asked for it on this replay.
+    pub(crate) asked: Option<OpId>,
+}
+
+/// Where a recorded step stands.
+#[derive(Debug)]
+pub(crate) enum Standing {
+    /// An attempt began and nothing more is known: the process died in it.
+    Begun,
+    /// It rests until this moment: a sleep, or the delay before a retry.
+    Until(Timestamp),
+    /// All attempts failed and the instance paused; a new round begins when resumed.
+    Exhausted,
+    /// It has its outcome.
+    Settled(Result<Json, Failure>),
+    /// The workflow dropped it.
+    Cancelled,
+}
+
+/// What replay shows next.
+#[derive(Debug)]
+pub(crate) enum PastReveal {
+    /// The outcome of this step.
+    Step(Arc<str>),
+    /// That the workflow is to be dropped and compensated, and how it ends then.
+    Terminating(End),
+}
+
+impl PastReveal {
+    pub(crate) fn terminating(entry: &Entry) -> Self {
+        Self::Terminating(match &entry.error {
+            Some(failure) => End::Errored(failure.clone()),
+            None => {
+                let reason = entry.reason.clone().unwrap_or_default();
+                End::Terminated(Terminate::because(reason).failure())
+            }
+        })
+    }
+}
+
+/// The history of the current run.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    pub(crate) steps: HashMap<Arc<str>, PastStep>,
+    pub(crate) order: VecDeque<PastReveal>,
+    /// Steps that were recorded and not yet asked for: while there are any, the workflow is
+    /// replaying.
+    pub(crate) unasked: usize,
+    /// Bytes of all recorded results.
+    pub(crate) bytes: usize,
+    /// The number of the last entry.
+    pub(crate) last_seq: i64,
+    /// When the run began; `None` when nothing is recorded.
+    pub(crate) began_at: Option<Timestamp>,
+}
+
+impl Past {
+    pub(crate) fn read(history: &[Recorded]) -> Self {
+        let mut past = Self::default();
+        for recorded in history {
+            past.began_at.get_or_insert(recorded.at);
+            past.last_seq = past.last_seq.max(recorded.seq);
+            past.record(recorded);
+        }
+        past.unasked = past.steps.len();
+        for recorded in completions(history) {
+            let entry = &recorded.entry;
+            if entry.entry == EntryKind::WorkflowTerminating {
+                past.order.push_back(PastReveal::terminating(entry));
+            } else if let Some(name) = entry.name.as_ref().filter(|_| !entry.step_kind().is_value())
+            {
+                past.order.push_back(PastReveal::Step(Arc::clone(name)));
+            }
+        }
+        past
+    }
+
+    fn record(&mut self, recorded: &Recorded) {
+        let entry = &recorded.entry;
+        let Some(name) = step_of(entry) else { return };
+        let step = self.steps.entry(Arc::clone(name)).or_insert_with(|| PastStep {
+            kind: entry.step_kind(),
+            attempt: 0,
+            failed: 0,
+            interrupted: 0,
+            began_at: recorded.at,
+            standing: Standing::Begun,
+            child_id: None,
+            asked: None,
+        });
+        if let Some(child) = &entry.child_id {
+            step.child_id = Some(child.clone());
+        }
+        match entry.entry {
+            EntryKind::StepStarted => {
+                step.attempt = entry.attempt.unwrap_or(1);
+                step.standing = Standing::Begun;
+            }
+            EntryKind::SleepStarted => {
+                step.standing = Standing::Until(entry.resume_at.unwrap_or(recorded.at));
+            }
+            EntryKind::StepFailed if entry.will_retry => step.attempt_failed(entry),
+            EntryKind::RetryScheduled => {
+                step.standing = Standing::Until(entry.next_attempt_at.unwrap_or(recorded.at));
+            }
+            EntryKind::RetryExhausted if !matches!(step.standing, Standing::Settled(_)) => {
+                step.standing = Standing::Exhausted;
+                step.failed = 0;
+            }
+            EntryKind::StepCancelled => step.standing = Standing::Cancelled,
+            _ => {
+                // The first outcome counts; a cancelled step has none.
+                if let Some(outcome) = entry.outcome()
+                    && !matches!(step.standing, Standing::Settled(_) | Standing::Cancelled)
+                {
+                    self.bytes += outcome.as_ref().map_or(0, Json::size);
+                    step.standing = Standing::Settled(outcome);
+                }
+            }
+        }
+    }
+}
+
+impl PastStep {
+    fn attempt_failed(&mut self, entry: &Entry) {
+        if entry.error.as_ref().is_some_and(|error| error.code == "STEP_INTERRUPTED") {
+            self.interrupted += 1;
+        } else {
+            self.failed += 1;
+            self.interrupted = 0;
+        }
+    }
+}
+
+/// The step an entry is about, if it is about one.
+fn step_of(entry: &Entry) -> Option<&Arc<str>> {
+    match entry.entry {
+        EntryKind::StepStarted
+        | EntryKind::StepCompleted
+        | EntryKind::StepFailed
+        | EntryKind::StepCancelled
+        | EntryKind::RetryScheduled
+        | EntryKind::RetryExhausted
+        | EntryKind::SleepStarted
+        | EntryKind::SleepCompleted => entry.name.as_ref(),
+        EntryKind::TimeoutSet
+        | EntryKind::TimeoutExceeded
+        | EntryKind::WorkflowStarted
+        | EntryKind::WorkflowCompleted
+        | EntryKind::WorkflowFailed
+        | EntryKind::WorkflowPaused
+        | EntryKind::WorkflowResumed
+        | EntryKind::WorkflowTerminating
+        | EntryKind::WorkflowTerminated
+        | EntryKind::WorkflowRestarted
+        | EntryKind::WorkflowContinued
+        | EntryKind::WorkflowStuck
+        | EntryKind::Seen => None,
+    }
+}
