@@ -1,1 +1,61 @@
 //! Tests of what only the writer itself can provoke.
+
+use abide::store::{Commit, Committed, IfExists, Started, Store};
+use abide::{Error, InstanceId, Json, NewInstance, Transition};
+use rusqlite::ffi;
+
+use crate::SqliteStore;
+
+fn new(id: &str) -> NewInstance {
+    NewInstance {
+        id: InstanceId::new(id).unwrap(),
+        workflow: "w".into(),
+        version: 1,
+        input: Json::null(),
+        correlation_id: None,
+        tags: vec![],
+        start_at: None,
+        timeout: None,
+        first: None,
+    }
+}
+
+#[tokio::test]
+async fn a_commit_in_doubt_closes_the_store_until_it_is_reopened() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("abide.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    store.start(vec![new("before")], IfExists::Error).await.unwrap();
+    store.fail_next_commit(ffi::SQLITE_IOERR_FSYNC);
+    let unknown = store.start(vec![new("in doubt")], IfExists::Error).await.unwrap_err();
+    assert!(matches!(unknown, Error::OutcomeUnknown { .. }), "{unknown}");
+    let closed = store.start(vec![new("after")], IfExists::Error).await.unwrap_err();
+    assert!(matches!(closed, Error::StoreClosed { .. }), "{closed}");
+    let closed = store.instance(&new("before").id).await.unwrap_err();
+    assert!(matches!(closed, Error::StoreClosed { .. }), "{closed}");
+    drop(store);
+
+    let store = SqliteStore::open(&path).await.unwrap();
+    assert!(store.instance(&new("before").id).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_commit_that_changed_nothing_gives_claims_and_keys_back() {
+    let store = SqliteStore::open_temporary().await.unwrap();
+    let started = store.start(vec![new("a")], IfExists::Error).await.unwrap();
+    let [Started::Running { key, epoch, .. }] = started[..] else { panic!("{started:?}") };
+    let end = || {
+        let end = Some(abide::End::Completed(Json::null()));
+        let transition = Transition { end, ..Transition::default() };
+        store.commit(Commit { key, run: 1, epoch, transition: transition.into() })
+    };
+    store.fail_next_commit(ffi::SQLITE_FULL);
+    let refused = end().await.unwrap_err();
+    assert!(matches!(refused, Error::StoreUnavailable { .. }), "{refused}");
+    store.fail_next_commit(ffi::SQLITE_FULL);
+    assert!(store.start(vec![new("b")], IfExists::Error).await.is_err());
+
+    assert_eq!(end().await.unwrap(), Committed::Stored, "the claim was given back");
+    let started = store.start(vec![new("b")], IfExists::Error).await.unwrap();
+    assert!(matches!(started[..], [Started::Running { key: next, .. }] if next.0 == key.0 + 1));
+}
