@@ -1,5 +1,7 @@
 //! What survives, and what is said when something did not.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail their test")]
+
 mod common;
 
 use std::fs::{self, OpenOptions};

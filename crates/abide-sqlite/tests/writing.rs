@@ -1,5 +1,7 @@
 //! How writes are batched, fenced and heard of.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail their test")]
+
 mod common;
 
 use std::sync::Arc;
@@ -52,6 +54,19 @@ async fn what_is_queued_together_is_committed_together() {
     let after = store.stats();
     assert_eq!(after.commits - before.commits, 1);
     assert_eq!((after.commands - before.commands, after.rows - before.rows), (100, 100));
+}
+
+#[tokio::test]
+async fn closing_finishes_what_is_queued() {
+    let store = SqliteStore::open_temporary().await.unwrap();
+    let open = held_up(&store).await;
+    let queued: Vec<_> =
+        (0..50).map(|n| store.start(vec![new(&format!("i{n}"))], IfExists::Error)).collect();
+    let (closing, ()) = (store.close(), drop(open));
+    closing.await.unwrap();
+    for answer in queued {
+        assert!(matches!(answer.await.unwrap()[..], [Started::Running { .. }]));
+    }
 }
 
 #[tokio::test]
