@@ -62,8 +62,8 @@ async fn closing_finishes_what_is_queued() {
     let open = held_up(&store).await;
     let queued: Vec<_> =
         (0..50).map(|n| store.start(vec![new(&format!("i{n}"))], IfExists::Error)).collect();
-    let (closing, ()) = (store.close(), drop(open));
-    closing.await.unwrap();
+    let (closed, ()) = tokio::join!(store.close(), async { drop(open) });
+    closed.unwrap();
     for answer in queued {
         assert!(matches!(answer.await.unwrap()[..], [Started::Running { .. }]));
     }

@@ -15,8 +15,10 @@ CREATE TABLE instances (
     workflow       TEXT NOT NULL,
     version        INTEGER NOT NULL,
     run            INTEGER NOT NULL CHECK (run > 0),
-    phase          TEXT NOT NULL CHECK (phase IN
-        ('completed', 'errored', 'terminated', 'queued', 'running', 'waiting', 'sleeping')),
+    -- Not `IN`: a list of more than two makes SQLite build a temporary table with every write.
+    phase          TEXT NOT NULL CHECK (phase = 'completed' OR phase = 'errored'
+        OR phase = 'terminated' OR phase = 'queued' OR phase = 'running' OR phase = 'waiting'
+        OR phase = 'sleeping'),
     paused         INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),
     queued_reason  TEXT,
     input          TEXT NOT NULL,
@@ -43,7 +45,8 @@ CREATE TABLE instances (
         WHEN phase IN ('completed', 'errored', 'terminated') THEN phase
         WHEN paused THEN 'paused'
         ELSE phase END) VIRTUAL,
-    CHECK ((completed_at IS NOT NULL) = (phase IN ('completed', 'errored', 'terminated')))
+    CHECK ((completed_at IS NOT NULL)
+        = (phase = 'completed' OR phase = 'errored' OR phase = 'terminated'))
 ) STRICT;
 
 -- Each index serves one question and holds only the rows that question may ask for.
