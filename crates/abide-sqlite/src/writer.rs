@@ -116,7 +116,7 @@ impl Writer {
         let mut claims = claims.lock();
         let (mark, keys) = (claims.mark(), self.keys);
         let (outcome, alone) = self.transact(&mut claims, commands, &mut answers);
-        match outcome {
+        let alone = match outcome {
             Outcome::Stored { hints, rows, changed } => {
                 claims.settle();
                 // Dropped before anyone is woken, or they would wait for it.
@@ -125,12 +125,14 @@ impl Writer {
                 self.shared.counters.count(u64::from(changed), commands, rows);
                 self.tell(hints);
                 answers.drain(..).for_each(|answer| answer.send(&self.shared));
+                alone
             }
             Outcome::Unchanged(error) => {
                 claims.undo_to(mark);
                 self.keys = keys;
                 let error = to_caller(&error);
                 answers.drain(..).for_each(|a| a.fail(&error, &mut claims, &self.shared));
+                alone
             }
             Outcome::InDoubt(error) => {
                 claims.clear();
@@ -142,14 +144,14 @@ impl Writer {
                 let rest = alone.into_iter().map(Command::Order).chain(commands);
                 rest.for_each(|command| command.refuse(&closed));
                 self.refuse_queued(&closed);
-                self.answers = answers;
-                return None;
+                None
             }
-        }
+        };
         self.answers = answers;
         alone
     }
 
+    /// Fills a transaction and commits it, or makes sure that none is left open.
     fn transact(
         &mut self,
         claims: &mut Claims,

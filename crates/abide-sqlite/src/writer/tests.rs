@@ -20,6 +20,14 @@ fn new(id: &str) -> NewInstance {
     }
 }
 
+#[test]
+fn batches_wait_to_grow_only_where_syncs_take_the_time() {
+    let ms = std::time::Duration::from_millis;
+    assert_eq!(super::patience(ms(3), ms(4)), ms(0));
+    assert_eq!(super::patience(ms(1), ms(3)), ms(3) / 4);
+    assert_eq!(super::patience(ms(1), ms(900)), super::MAX_PATIENCE);
+}
+
 #[tokio::test]
 async fn a_commit_in_doubt_closes_the_store_until_it_is_reopened() {
     let directory = tempfile::tempdir().unwrap();
