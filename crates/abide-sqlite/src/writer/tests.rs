@@ -1,7 +1,8 @@
 //! Tests of what only the writer itself can provoke.
 
+use abide::history::{Entries, Entry, EntryKind};
 use abide::store::{Commit, Committed, IfExists, Started, Store};
-use abide::{Error, InstanceId, Json, NewInstance, Transition};
+use abide::{Error, InstanceId, Json, NewInstance, Park, Phase, Transition};
 use rusqlite::ffi;
 
 use crate::SqliteStore;
@@ -66,4 +67,46 @@ async fn a_commit_that_changed_nothing_gives_claims_and_keys_back() {
     assert_eq!(end().await.unwrap(), Committed::Stored, "the claim was given back");
     let started = store.start(vec![new("b")], IfExists::Error).await.unwrap();
     assert!(matches!(started[..], [Started::Running { key: next, .. }] if next.0 == key.0 + 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_acknowledged_between_failing_commits_is_there_and_nothing_else() {
+    let store = SqliteStore::open_temporary().await.unwrap();
+    let all = (0..8).map(|n| new(&format!("i{n}"))).collect();
+    let started = store.start(all, IfExists::Error).await.unwrap();
+    let tasks = started.into_iter().enumerate().map(|(n, started)| {
+        let Started::Running { key, epoch, .. } = started else { panic!("{started:?}") };
+        let store = store.clone();
+        tokio::spawn(async move {
+            let mut acknowledged = 0;
+            for step in 0..50 {
+                if step % 7 == n {
+                    store.fail_next_commit(ffi::SQLITE_FULL);
+                }
+                let entry = Entry::new(EntryKind::StepCompleted);
+                let park = Park { phase: Phase::Waiting, wake_at: None, reason: None };
+                let transition = Transition {
+                    entries: Entries::of(&[entry]),
+                    park: (step % 2 == 0).then_some(park),
+                    ..Transition::default()
+                };
+                let commit = Commit { key, run: 1, epoch, transition: transition.into() };
+                match store.commit(commit).await {
+                    Ok(committed) => acknowledged += i64::from(committed == Committed::Stored),
+                    Err(refused) => assert!(refused.is_retryable(), "{refused}"),
+                }
+            }
+            (format!("i{n}"), acknowledged)
+        })
+    });
+    let mut refused = 0;
+    for task in tasks.collect::<Vec<_>>() {
+        let (id, acknowledged) = task.await.unwrap();
+        let id = InstanceId::new(id).unwrap();
+        let history = store.history(&id, 0, usize::MAX).await.unwrap();
+        let numbers: Vec<_> = history.iter().map(|recorded| recorded.seq).collect();
+        assert_eq!(numbers, (1..=acknowledged + 1).collect::<Vec<_>>(), "{id}");
+        refused += 50 - acknowledged;
+    }
+    assert!(refused > 0, "no commit failed");
 }
