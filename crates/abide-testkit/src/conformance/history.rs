@@ -1,8 +1,10 @@
 //! Reading what happened.
 
+use abide::NewInstance;
 use abide::history::{Entry, EntryKind, StepKind};
+use abide::store::IfExists;
 
-use crate::fixture::{Does, does, id};
+use crate::fixture::{Does, does, id, instance};
 use crate::{Lab, in_words};
 
 async fn page(lab: &Lab, after: i64, limit: usize) -> Vec<String> {
@@ -53,6 +55,13 @@ pub async fn it_goes_on_through_all_runs(lab: &Lab) {
     assert_eq!(runs, [1, 1, 1, 1, 1, 1, 1, 2, 2]);
 }
 
-pub async fn of_an_instance_that_is_not_there_there_is_none(lab: &Lab) {
+pub async fn of_an_instance_that_is_not_there_is_refused(lab: &Lab) {
+    let refused = lab.store.history(&id("a"), 0, 10).await.unwrap_err();
+    assert_eq!(refused.code(), "WORKFLOW_NOT_FOUND");
+}
+
+pub async fn of_an_instance_that_has_not_begun_there_is_none(lab: &Lab) {
+    let new = NewInstance { start_at: Some(lab.in_ms(5)), ..instance("a") };
+    lab.start(vec![new], IfExists::Error).await.unwrap();
     assert!(page(lab, 0, 10).await.is_empty());
 }

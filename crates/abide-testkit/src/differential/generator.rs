@@ -15,7 +15,10 @@ use abide::{
 use super::operation::{Operation, Speaker};
 use crate::fixture::{id, instance, json};
 
-const IDS: [&str; 8] = ["i1", "i2", "i3", "i4", "i5", "j1", "j2", "j3"];
+const IDS: [&str; 11] = ["i1", "i2", "i3", "i4", "j1", "j2", "j3", "j4", "j5", "j6", "j7"];
+/// Most children are begun under ids that nobody else takes, or hardly any would begin.
+const CHILD_IDS: [&str; 8] = ["i1", "j1", "j2", "j3", "j4", "j5", "j6", "j7"];
+const PARENT_IDS: [&str; 6] = ["i1", "i2", "i3", "i4", "j1", "j2"];
 const STEPS: [&str; 4] = ["a", "b", "c", "d"];
 
 pub(super) struct Generator {
@@ -38,9 +41,9 @@ impl Generator {
             58..70 => Operation::Claim(self.id()),
             70..74 => Operation::Release(self.speaker()),
             74..88 => Operation::Control(self.id(), self.control()),
-            88..91 => {
+            88..94 => {
                 let ago = Duration::from_millis(self.random.u64(..100));
-                Operation::Prune(ago, self.random.usize(1..4))
+                Operation::Prune(ago, self.random.usize(1..6))
             }
             _ => self.look(),
         }
@@ -73,7 +76,7 @@ impl Generator {
             start_at: self.one_in(4).then(|| self.moment()),
             timeout: self.one_in(3).then(|| Duration::from_millis(self.random.u64(1..99))),
             first: self.one_in(2).then(|| self.transition()),
-            ..instance(self.pick(&IDS))
+            ..instance(self.pick(&PARENT_IDS))
         }
     }
 
@@ -126,7 +129,8 @@ impl Generator {
     }
 
     fn child(&mut self) -> NewChild {
-        let new = NewInstance { start_at: None, first: None, ..self.instance() };
+        let id = id(self.pick(&CHILD_IDS));
+        let new = NewInstance { id, start_at: None, first: None, ..self.instance() };
         let step = Arc::from(self.pick(&STEPS));
         NewChild { instance: new, step, awaited: !self.one_in(3) }
     }
