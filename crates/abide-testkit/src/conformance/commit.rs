@@ -100,14 +100,6 @@ pub async fn an_instance_that_pauses_itself_keeps_its_claim(lab: &Lab) {
     lab.hears(&["paused a"]).await;
 }
 
-pub async fn an_instance_that_pauses_itself_while_paused_tells_nobody_again(lab: &Lab) {
-    let runner = lab.begin("a").await;
-    lab.pause("a").await;
-    lab.stored(runner, does().completes_step("s").pauses()).await;
-    assert_eq!(lab.status("a").await, "paused");
-    lab.hears(&["paused a"]).await;
-}
-
 pub async fn an_end_is_shown_with_its_result(lab: &Lab) {
     let runner = lab.begin("a").await;
     lab.stored(runner, does().sleeps_until(lab.in_ms(9)).pauses()).await;

@@ -42,7 +42,7 @@ impl Generator {
             70..74 => Operation::Release(self.speaker()),
             74..88 => Operation::Control(self.id(), self.control()),
             88..94 => {
-                let ago = Duration::from_millis(self.random.u64(..100));
+                let ago = Duration::from_millis(10 * self.random.u64(..10));
                 Operation::Prune(ago, self.random.usize(1..6))
             }
             _ => self.look(),
@@ -50,7 +50,7 @@ impl Generator {
     }
 
     fn advance(&mut self) -> Operation {
-        let by = Duration::from_millis(self.random.u64(1..50));
+        let by = Duration::from_millis(10 * self.random.u64(1..5));
         self.now = self.now.after(by);
         Operation::Advance(by)
     }
@@ -196,9 +196,9 @@ impl Generator {
         id(self.pick(&IDS))
     }
 
-    /// A moment not far from now, mostly to come.
+    /// A moment not far from now, mostly to come. All times are coarse, so that moments coincide.
     fn moment(&mut self) -> Timestamp {
-        Timestamp(self.now.0 + self.random.i64(-20..100))
+        Timestamp(self.now.0 + 10 * self.random.i64(-2..10))
     }
 
     fn pick(&mut self, from: &[&'static str]) -> &'static str {
