@@ -130,7 +130,10 @@ async fn two_thousand_instances_survive_twenty_kills_and_no_recorded_step_runs_a
             break;
         }
     }
-    assert!(kills > KILLS, "only {kills} lives: it finished before it could be killed, seed {seed}");
+    assert!(
+        kills > KILLS,
+        "only {kills} lives: it finished before it could be killed, seed {seed}"
+    );
     let (instances, steps) = recorded(directory).await;
     assert_eq!(instances.len(), INSTANCES as usize);
     assert!(instances.iter().all(|(_, status)| *status == Status::Completed), "seed {seed}");

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use abide::{Error, Result};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::failure::to_caller;
@@ -72,18 +73,25 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection> {
     let open = || {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY)?;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        keep_statements(&connection)?;
         connection.pragma_update(None, "cache_size", -8 * 1024)?;
         Ok(connection)
     };
     open().map_err(|error: rusqlite::Error| to_caller(&error))
 }
 
+/// Prepared once, used for ever: without the stability guarantee SQLite plans a query anew whenever
+/// a bound value might suit another index.
+fn keep_statements(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
+}
+
 /// Sets what lasts as long as the connection; answers with the journal mode, which SQLite only
 /// changes where the file system allows it.
 fn tune_writer(connection: &Connection) -> rusqlite::Result<String> {
     connection.busy_timeout(BUSY)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    keep_statements(connection)?;
     let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     // FULL syncs the WAL with every commit: acknowledged means durable, also after power loss.
     connection.pragma_update(None, "synchronous", "FULL")?;
