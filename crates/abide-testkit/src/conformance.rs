@@ -82,7 +82,8 @@ macro_rules! store_conformance {
                 parking_again_replaces_the_wake_up_and_the_reason,
                 what_a_transition_leaves_out_stays, children_come_after_the_park_and_before_the_end,
                 an_instance_that_pauses_itself_keeps_its_claim, an_end_is_shown_with_its_result,
-                a_failure_is_shown_with_its_error, an_older_or_made_up_claim_is_fenced,
+                a_failure_is_shown_with_its_error,
+                every_stored_commit_is_something_that_happened, an_older_or_made_up_claim_is_fenced,
                 the_claim_of_another_instance_is_fenced, another_run_is_fenced,
                 after_the_end_everything_is_fenced,
                 a_fenced_commit_starts_no_child_and_tells_nobody,
@@ -112,6 +113,7 @@ macro_rules! store_conformance {
                 a_paused_parent_is_told_underneath_its_pause, an_ended_parent_is_told_nothing,
                 a_parent_in_another_run_is_told_nothing, a_pruned_parent_is_told_nothing,
                 a_parent_is_told_once, a_child_restarted_before_its_end_still_tells_its_parent,
+                a_restarted_parent_is_told_of_the_children_of_its_new_run,
                 the_end_of_a_detached_child_is_told_to_nobody
             );
             $crate::store_conformance!(@pause $fresh:
@@ -126,6 +128,7 @@ macro_rules! store_conformance {
                 children_and_their_children_are_terminated_too, children_can_be_left_running,
                 children_that_ended_are_left_as_they_are,
                 paused_and_queued_children_are_terminated_too, compensation_arrives_and_unpauses,
+                compensation_leaves_the_wake_up_of_what_runs_as_any_arrival_does,
                 after_compensation_it_ends_as_terminated,
                 what_has_not_begun_has_nothing_to_compensate, children_compensate_too,
                 a_child_that_ends_at_once_arrives_at_a_parent_that_compensates

@@ -134,6 +134,17 @@ pub async fn a_child_restarted_before_its_end_still_tells_its_parent(lab: &Lab) 
     assert_eq!(lab.history("parent").await[1].entry.payload, Some(json(2)));
 }
 
+pub async fn a_restarted_parent_is_told_of_the_children_of_its_new_run(lab: &Lab) {
+    lab.begin("parent").await;
+    lab.restart("parent").await;
+    let parent = lab.take("parent").await;
+    lab.stored(parent, does().awaits("child", "kid").waits()).await;
+    assert_eq!(lab.get("child").await.parent.unwrap().run, 2);
+    let child = lab.take("child").await;
+    lab.stored(child, does().completes(1)).await;
+    assert_eq!(lab.story("parent").await.pop().unwrap(), "4 step.completed kid");
+}
+
 pub async fn the_end_of_a_detached_child_is_told_to_nobody(lab: &Lab) {
     let parent = lab.begin("parent").await;
     lab.stored(parent, does().detaches("child", "kid").waits()).await;

@@ -122,6 +122,22 @@ pub async fn a_failure_is_shown_with_its_error(lab: &Lab) {
     lab.hears(&["ended a errored"]).await;
 }
 
+pub async fn every_stored_commit_is_something_that_happened(lab: &Lab) {
+    let runner = lab.begin("a").await;
+    let wake = lab.in_ms(50);
+    for (did, what) in [
+        (does().completes_step("s"), "an entry"),
+        (does().sleeps_until(wake), "a park"),
+        (does().remembers("c"), "a context"),
+        (does().awaits("b", "kid"), "a child"),
+        (does().pauses(), "a pause"),
+    ] {
+        lab.clock.advance(Duration::from_millis(1));
+        lab.stored(runner, did).await;
+        assert_eq!(lab.get("a").await.updated_at, lab.clock.now(), "{what}");
+    }
+}
+
 pub async fn an_older_or_made_up_claim_is_fenced(lab: &Lab) {
     let older = lab.begin("a").await;
     let newer = lab.take("a").await;

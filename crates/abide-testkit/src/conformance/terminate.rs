@@ -105,6 +105,13 @@ pub async fn compensation_arrives_and_unpauses(lab: &Lab) {
     }
 }
 
+pub async fn compensation_leaves_the_wake_up_of_what_runs_as_any_arrival_does(lab: &Lab) {
+    let wake = Some(lab.in_ms(50));
+    lab.begin_doing("a", does().parks(Phase::Running, wake)).await;
+    let answer = lab.terminate_how("a", Terminate::because("enough").compensate()).await;
+    assert_eq!((answer.phase, answer.wake_at), (Phase::Running, wake));
+}
+
 pub async fn after_compensation_it_ends_as_terminated(lab: &Lab) {
     let how = Terminate::because("enough").compensate();
     let runner = lab.begin_doing("a", does().waits()).await;

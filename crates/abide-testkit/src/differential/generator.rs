@@ -40,8 +40,8 @@ impl Generator {
             25..58 => Operation::Commit(self.speaker(), self.transition()),
             58..70 => Operation::Claim(self.id()),
             70..74 => Operation::Release(self.speaker()),
-            74..88 => Operation::Control(self.id(), self.control()),
-            88..94 => {
+            74..86 => Operation::Control(self.id(), self.control()),
+            86..91 => {
                 let ago = Duration::from_millis(10 * self.random.u64(..10));
                 Operation::Prune(ago, self.random.usize(1..6))
             }
