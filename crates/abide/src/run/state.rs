@@ -592,6 +592,7 @@ impl State {
             // Replay has it already: the hint and the read crossed.
             return;
         }
+        self.past.last_seq = recorded.seq;
         let entry = &recorded.entry;
         let seen = Entry { name: entry.name.clone(), ..Entry::new(EntryKind::Seen) };
         if entry.entry == EntryKind::WorkflowTerminating {
@@ -606,6 +607,11 @@ impl State {
             self.count_bytes(outcome.as_ref().map_or(0, Json::size));
             self.settle(id, outcome);
         }
+    }
+
+    /// The number of the last arrival that was heard of.
+    pub(crate) fn heard(&self) -> i64 {
+        self.past.last_seq
     }
 
     /// Shows the workflow the next outcome in line.
