@@ -71,7 +71,6 @@ impl ManualClock {
     }
 
     /// Moves time to the earliest moment somebody sleeps until; false when nobody sleeps.
-    #[must_use]
     pub fn advance_to_next(&self) -> bool {
         let next = self.next_wakeup();
         next.into_iter().for_each(|at| self.set(at));

@@ -3,6 +3,8 @@
 //! - [`MemoryStore`]: the executable specification of [`abide::store::Store`].
 //! - [`ManualClock`]: time that moves only when a test moves it.
 //! - [`FaultStore`]: a store that fails and dies where a test says.
+//! - [`store_conformance!`]: the rules of every store, one test per sentence.
+//! - [`differential`]: random operations on which every store must agree.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,6 +14,8 @@
 )]
 
 mod clock;
+pub mod conformance;
+pub mod differential;
 mod fault;
 pub mod fixture;
 mod lab;

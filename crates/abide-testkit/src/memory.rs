@@ -122,7 +122,7 @@ impl Store for MemoryStore {
     }
 
     fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>> {
-        self.apply(|state| Ok(state.history(id, after, limit)))
+        self.apply(|state| state.history(id, after, limit))
     }
 
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {

@@ -45,11 +45,8 @@ impl State {
 
     /// An overlay: the phase goes on underneath, and whoever holds the claim keeps it.
     pub(super) fn pause(&mut self, key: InstanceKey) -> Result<()> {
-        let instance = &mut self.kept(key)?.instance;
-        if !instance.paused {
-            instance.paused = true;
-            self.hints.push(Hint::Paused(key));
-        }
+        self.kept(key)?.instance.paused = true;
+        self.hints.push(Hint::Paused(key));
         Ok(())
     }
 

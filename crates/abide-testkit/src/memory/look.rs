@@ -2,7 +2,9 @@
 
 use abide::history::Recorded;
 use abide::store::Due;
-use abide::{Filter, Instance, InstanceId, InstanceKey, Listed, Page, Phase, Timestamp};
+use abide::{
+    Error, Filter, Instance, InstanceId, InstanceKey, Listed, Page, Phase, Result, Timestamp,
+};
 
 use super::state::{State, is_numbered};
 
@@ -61,11 +63,17 @@ impl State {
         Listed { instances, next }
     }
 
-    /// The entries of all runs; of an instance that is gone there are none.
-    pub(super) fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Vec<Recorded> {
-        let kept = self.keys.get(id).and_then(|key| self.kept.get(key));
-        let entries = kept.into_iter().flat_map(|kept| &kept.history);
+    /// The entries of all runs.
+    pub(super) fn history(
+        &self,
+        id: &InstanceId,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<Recorded>> {
+        let Some(kept) = self.keys.get(id).and_then(|key| self.kept.get(key)) else {
+            return Err(Error::InstanceNotFound { id: id.clone() });
+        };
         let wanted = |recorded: &&Recorded| is_numbered(recorded) && recorded.seq > after;
-        entries.filter(wanted).take(limit).cloned().collect()
+        Ok(kept.history.iter().filter(wanted).take(limit).cloned().collect())
     }
 }
