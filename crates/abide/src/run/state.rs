@@ -148,6 +148,9 @@ impl State {
             past,
         };
         state.line = std::mem::take(&mut state.past.order).into_iter().map(Reveal::Past).collect();
+        for mark in std::mem::take(&mut state.past.seen_now) {
+            state.record(&mark);
+        }
         state
     }
 
@@ -593,18 +596,25 @@ impl State {
             return;
         }
         let entry = &recorded.entry;
-        let seen = Entry { name: entry.name.clone(), ..Entry::new(EntryKind::Seen) };
         if entry.entry == EntryKind::WorkflowTerminating {
-            self.record(&seen);
+            self.record(&entry.seen());
             self.past_left += 1;
             self.line.push_back(Reveal::Past(PastReveal::terminating(entry)));
         } else if let Some(outcome) = entry.outcome()
             && let Some(name) = &entry.name
-            && let Some(id) = self.outside.remove(name)
         {
-            self.record(&seen);
-            self.count_bytes(outcome.as_ref().map_or(0, Json::size));
-            self.settle(id, outcome);
+            let size = outcome.as_ref().map_or(0, Json::size);
+            if let Some(id) = self.outside.remove(name) {
+                self.settle(id, outcome);
+            } else if self.past.steps.get_mut(name).is_some_and(|step| step.arrived(outcome)) {
+                // The workflow has not come that far in this life.
+                self.past_left += 1;
+                self.line.push_back(Reveal::Past(PastReveal::Step(Arc::clone(name))));
+            } else {
+                return;
+            }
+            self.record(&entry.seen());
+            self.count_bytes(size);
         }
     }
 
