@@ -219,18 +219,23 @@ impl State {
         op
     }
 
-    /// Asks for a child. Answers with its id as well.
+    /// Whether an earlier life recorded a step that this one has not asked for yet.
+    pub(crate) fn is_recorded(&self, name: &str) -> bool {
+        self.past.steps.get(name).is_some_and(|step| step.asked.is_none())
+    }
+
+    /// Asks for a child, which is there unless it was recorded. Answers with its id as well.
     pub(crate) fn begin_child(
         &mut self,
         name: &Arc<str>,
         kind: StepKind,
-        child: impl FnOnce() -> NewChild,
+        child: Option<NewChild>,
     ) -> (OpId, Option<InstanceId>) {
         let recorded = self.past.steps.get(name).and_then(|step| step.child_id.clone());
         let (op, standing) = self.ask(name, kind);
         match standing {
             None => {
-                let child = child();
+                let Some(child) = child else { return (op, None) };
                 let id = child.instance.id.clone();
                 self.record(&Entry {
                     child_id: Some(id.clone()),
