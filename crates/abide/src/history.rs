@@ -192,6 +192,11 @@ impl Entry {
         Self { name: Some(Arc::clone(name)), kind, ..Self::new(entry) }
     }
 
+    /// The mark that the runner saw it.
+    pub(crate) fn seen(&self) -> Self {
+        Self { name: self.name.clone(), ..Self::new(EntryKind::Seen) }
+    }
+
     /// What its step is.
     #[must_use]
     pub fn step_kind(&self) -> StepKind {
@@ -321,6 +326,13 @@ pub fn decode_row(text: &str, first_seq: i64, run: u32, at: Timestamp) -> Result
 /// ones nobody saw yet.
 #[must_use]
 pub fn completions(history: &[Recorded]) -> Vec<&Recorded> {
+    let (mut seen, mut unseen) = seen_and_unseen(history);
+    seen.append(&mut unseen);
+    seen
+}
+
+/// The same, with the ones nobody saw yet apart.
+pub(crate) fn seen_and_unseen(history: &[Recorded]) -> (Vec<&Recorded>, Vec<&Recorded>) {
     let mut order = Vec::new();
     let mut unseen: Vec<&Recorded> = Vec::new();
     for recorded in history {
@@ -337,8 +349,7 @@ pub fn completions(history: &[Recorded]) -> Vec<&Recorded> {
             order.push(recorded);
         }
     }
-    order.append(&mut unseen);
-    order
+    (order, unseen)
 }
 
 #[cfg(test)]

@@ -90,9 +90,13 @@ impl Start {
         let resident: &Resident = &self.cx.resident;
         resident.check_current()?;
         let name = self.name.as_ref().map_err(Clone::clone)?;
-        let instance = self.new_instance()?;
-        let awaited = kind == StepKind::Child;
-        let child = || NewChild { instance, step: Arc::clone(name), awaited };
+        // What was started in an earlier life needs nobody here who could start it.
+        let child = if resident.state.lock().is_recorded(name) {
+            None
+        } else {
+            let (step, awaited) = (Arc::clone(name), kind == StepKind::Child);
+            Some(NewChild { instance: self.new_instance()?, step, awaited })
+        };
         let (op, id) = resident.state.lock().begin_child(name, kind, child);
         self.op = Some(op);
         self.child = id;

@@ -213,7 +213,10 @@ impl Run {
 
     /// Takes in what the engine has to tell. True when it is over.
     fn hear(&mut self) -> bool {
-        for news in self.resident.take_news() {
+        let news = self.resident.take_news();
+        let alone = news.len() == 1;
+        let mut done = false;
+        for news in news {
             match news {
                 News::Tick => self.scheduled = None,
                 News::Arrived(recorded) => {
@@ -231,14 +234,14 @@ impl Run {
                     self.resident.state.lock().release(withheld);
                     self.resident.set_poll_due();
                 }
-                News::Ended => {
-                    self.over = true;
-                    return true;
-                }
-                News::Restarted => return true,
+                News::Ended => (self.over, done) = (true, true),
+                // It may have been restarted the moment it ended.
+                News::Restarted => (self.over, done) = (false, true),
                 News::Stuck => self.report_stuck(),
+                // Something else came with it: first look at that.
                 News::Evict => {
-                    if self.is_parked()
+                    if alone
+                        && self.is_parked()
                         && self.engine.residents.leave_if_quiet(self.key, &self.resident)
                     {
                         self.engine.store.release(self.key, self.epoch);
@@ -248,7 +251,7 @@ impl Run {
                 }
             }
         }
-        false
+        done
     }
 
     /// Ends sleeps, begins retries, and fails the instance when its own time is up.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::failure::Failure;
-use crate::history::{Entry, EntryKind, Recorded, StepKind, completions};
+use crate::history::{Entry, EntryKind, Recorded, StepKind, seen_and_unseen};
 use crate::id::InstanceId;
 use crate::instance::End;
 use crate::json::Json;
@@ -73,6 +73,8 @@ impl PastReveal {
 pub(crate) struct Past {
     pub(crate) steps: HashMap<Arc<str>, PastStep>,
     pub(crate) order: VecDeque<PastReveal>,
+    /// Marks of what the store recorded and this life is the first to see, after everything else.
+    pub(crate) seen_now: Vec<Entry>,
     /// Steps that were recorded and not yet asked for: while there are any, the workflow is
     /// replaying.
     pub(crate) unasked: usize,
@@ -93,7 +95,8 @@ impl Past {
             past.record(recorded);
         }
         past.unasked = past.steps.len();
-        for recorded in completions(history) {
+        let (seen, unseen) = seen_and_unseen(history);
+        for recorded in seen.iter().chain(&unseen) {
             let entry = &recorded.entry;
             if entry.entry == EntryKind::WorkflowTerminating {
                 past.order.push_back(PastReveal::terminating(entry));
@@ -102,6 +105,7 @@ impl Past {
                 past.order.push_back(PastReveal::Step(Arc::clone(name)));
             }
         }
+        past.seen_now = unseen.iter().map(|recorded| recorded.entry.seen()).collect();
         past
     }
 
@@ -152,6 +156,15 @@ impl Past {
 }
 
 impl PastStep {
+    /// It was recorded after the history was read, and before the workflow asked for it.
+    pub(crate) fn arrived(&mut self, outcome: Result<Json, Failure>) -> bool {
+        let awaited = self.asked.is_none() && matches!(self.standing, Standing::Begun);
+        if awaited {
+            self.standing = Standing::Settled(outcome);
+        }
+        awaited
+    }
+
     fn attempt_failed(&mut self, entry: &Entry) {
         if entry.error.as_ref().is_some_and(|error| error.code == "STEP_INTERRUPTED") {
             self.interrupted += 1;

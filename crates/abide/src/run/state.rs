@@ -148,6 +148,9 @@ impl State {
             past,
         };
         state.line = std::mem::take(&mut state.past.order).into_iter().map(Reveal::Past).collect();
+        for mark in std::mem::take(&mut state.past.seen_now) {
+            state.record(&mark);
+        }
         state
     }
 
@@ -216,18 +219,23 @@ impl State {
         op
     }
 
-    /// Asks for a child. Answers with its id as well.
+    /// Whether an earlier life recorded a step that this one has not asked for yet.
+    pub(crate) fn is_recorded(&self, name: &str) -> bool {
+        self.past.steps.get(name).is_some_and(|step| step.asked.is_none())
+    }
+
+    /// Asks for a child, which is there unless it was recorded. Answers with its id as well.
     pub(crate) fn begin_child(
         &mut self,
         name: &Arc<str>,
         kind: StepKind,
-        child: impl FnOnce() -> NewChild,
+        child: Option<NewChild>,
     ) -> (OpId, Option<InstanceId>) {
         let recorded = self.past.steps.get(name).and_then(|step| step.child_id.clone());
         let (op, standing) = self.ask(name, kind);
         match standing {
             None => {
-                let child = child();
+                let Some(child) = child else { return (op, None) };
                 let id = child.instance.id.clone();
                 self.record(&Entry {
                     child_id: Some(id.clone()),
@@ -594,18 +602,25 @@ impl State {
         }
         self.past.last_seq = recorded.seq;
         let entry = &recorded.entry;
-        let seen = Entry { name: entry.name.clone(), ..Entry::new(EntryKind::Seen) };
         if entry.entry == EntryKind::WorkflowTerminating {
-            self.record(&seen);
+            self.record(&entry.seen());
             self.past_left += 1;
             self.line.push_back(Reveal::Past(PastReveal::terminating(entry)));
         } else if let Some(outcome) = entry.outcome()
             && let Some(name) = &entry.name
-            && let Some(id) = self.outside.remove(name)
         {
-            self.record(&seen);
-            self.count_bytes(outcome.as_ref().map_or(0, Json::size));
-            self.settle(id, outcome);
+            let size = outcome.as_ref().map_or(0, Json::size);
+            if let Some(id) = self.outside.remove(name) {
+                self.settle(id, outcome);
+            } else if self.past.steps.get_mut(name).is_some_and(|step| step.arrived(outcome)) {
+                // The workflow has not come that far in this life.
+                self.past_left += 1;
+                self.line.push_back(Reveal::Past(PastReveal::Step(Arc::clone(name))));
+            } else {
+                return;
+            }
+            self.record(&entry.seen());
+            self.count_bytes(size);
         }
     }
 

@@ -1,13 +1,23 @@
 //! What the engine's tests share: a world with a store, a clock that stands still and an engine.
 
+use std::collections::BTreeMap;
+use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use abide::history::EntryKind;
+use abide::prelude::*;
 use abide::store::Store;
-use abide::{Builder, Engine, Handle, Status, Timestamp};
+use abide::{Builder, Clock, Failure, Instance};
 use abide_sqlite::SqliteStore;
-use abide_testkit::{ManualClock, MemoryStore};
+use abide_testkit::{FaultStore, ManualClock, MemoryStore};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::slow::SlowStore;
+
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 
 /// A store and a clock that stands still until a test moves it.
 pub(crate) struct World {
@@ -27,28 +37,81 @@ impl World {
         Self { store: Arc::new(store.open_temporary().await.unwrap()), clock }
     }
 
-    /// An engine in the making, on this world's store and clock.
+    /// An engine in the making, on this world's store and clock. It prunes nothing by itself, so
+    /// that every write is an instance's.
     pub(crate) fn engine(&self) -> Builder {
-        Engine::on(Arc::clone(&self.store)).clock(Arc::new(self.clock.clone()))
+        self.engine_on(&self.store)
+    }
+
+    /// An engine in the making, on a store around this world's.
+    pub(crate) fn engine_on(&self, store: &Arc<dyn Store>) -> Builder {
+        let engine = Engine::on(Arc::clone(store)).clock(Arc::new(self.clock.clone()));
+        engine.configure(|c| c.instances_retention = None)
+    }
+
+    /// An engine in the making, on a store that fails where the test says.
+    pub(crate) fn engine_with(&self, faults: &FaultStore) -> Builder {
+        self.engine_on(&(Arc::new(faults.clone()) as Arc<dyn Store>))
+    }
+
+    pub(crate) fn faults(&self) -> FaultStore {
+        FaultStore::new(Arc::clone(&self.store))
+    }
+
+    pub(crate) fn slow(&self) -> SlowStore {
+        SlowStore::new(Arc::clone(&self.store))
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Waits until the instance has this status; the clock stands still meanwhile.
     pub(crate) async fn until(&self, handle: &Handle, status: Status) {
         let reached = eventually(async || handle.status().await.unwrap() == status).await;
-        assert!(reached, "{} is not {status}: {:?}", handle.id(), story(handle).await);
+        assert!(reached, "{} is not {status}: {}", handle.id(), told(handle).await);
     }
 
-    /// Moves the clock from one wake-up to the next until the instance has ended.
-    pub(crate) async fn run_to_end(&self, handle: &Handle) {
+    /// Moves the clock on, a little at a time, until the instance has ended.
+    pub(crate) async fn run_to_end(&self, handle: &Handle) -> Instance {
+        let mut patience = 0;
         let reached = eventually(async || {
-            let parked = [Status::Sleeping, Status::Waiting];
             let status = handle.status().await.unwrap();
-            if parked.contains(&status) {
+            patience += 1;
+            // Something refused by the store is tried again after a while, too.
+            if matches!(status, Status::Sleeping | Status::Waiting) || patience % 50 == 0 {
                 self.clock.advance(Duration::from_millis(100));
             }
             status.is_terminal()
         });
-        assert!(reached.await, "{} does not end: {:?}", handle.id(), story(handle).await);
+        assert!(reached.await, "{} does not end: {}", handle.id(), told(handle).await);
+        handle.instance().await.unwrap()
+    }
+
+    /// Has a parked instance leave memory, with the engine still running.
+    pub(crate) async fn evict(&self, engine: &Engine) {
+        for _ in 0..10 {
+            self.settle().await;
+            self.clock.advance(Duration::from_secs(5));
+            self.settle().await;
+            if engine.resident() == 0 {
+                return;
+            }
+        }
+        panic!("{} instances stay in memory", engine.resident());
+    }
+
+    /// Lets everybody run for a while, to show that something does *not* happen. A store answers
+    /// behind this write, so what was asked of it before is done.
+    pub(crate) async fn settle(&self) {
+        let nobody = InstanceId::new("nobody").unwrap();
+        for _ in 0..5 {
+            for _ in 0..50 {
+                tokio::task::yield_now().await;
+            }
+            let refused = self.store.control(&nobody, abide::lifecycle::Control::Pause).await;
+            assert!(matches!(refused, Err(Error::InstanceNotFound { .. })));
+        }
     }
 }
 
@@ -75,6 +138,106 @@ pub(crate) async fn story(handle: &Handle) -> Vec<String> {
     .collect()
 }
 
+/// Everything about an instance, for the message of a failed test.
+pub(crate) async fn told(handle: &Handle) -> String {
+    format!("{:#?}\n{:#?}", story(handle).await, handle.instance().await)
+}
+
+/// How an instance failed.
+pub(crate) async fn failure(handle: &Handle) -> Failure {
+    match handle.result::<serde_json::Value>().await {
+        Err(Error::InstanceFailed { failure, .. }) => failure,
+        other => panic!("{} did not fail: {other:?}", handle.id()),
+    }
+}
+
+/// Hands a workflow something of the test's to hold.
+pub(crate) fn with<S, I, F, Fut>(
+    state: &S,
+    function: F,
+) -> impl Fn(Cx, I) -> Fut + Send + Sync + 'static
+where
+    S: Clone + Send + Sync + 'static,
+    F: Fn(Cx, S, I) -> Fut + Send + Sync + 'static,
+{
+    let state = state.clone();
+    move |cx, input| function(cx, state.clone(), input)
+}
+
+/// Counts how often each step's function ran, and in which order.
+#[derive(Clone, Default)]
+pub(crate) struct Ran(Arc<Mutex<Vec<String>>>);
+
+impl Ran {
+    pub(crate) fn mark(&self, name: &str) {
+        self.0.lock().push(name.to_owned());
+    }
+
+    /// A function that gives a result.
+    pub(crate) fn ok<T>(&self, name: &str, value: T) -> Ready<Result<T>> {
+        self.mark(name);
+        ready(Ok(value))
+    }
+
+    /// A function that fails.
+    pub(crate) fn fail(&self, name: &str) -> Ready<Result<()>> {
+        self.mark(name);
+        ready(Err(Error::failed("BROKEN", format!("{name} is broken"))))
+    }
+
+    pub(crate) fn times(&self, name: &str) -> usize {
+        self.0.lock().iter().filter(|ran| *ran == name).count()
+    }
+
+    pub(crate) fn order(&self) -> Vec<String> {
+        self.0.lock().clone()
+    }
+
+    pub(crate) fn counts(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for name in self.0.lock().iter() {
+            *counts.entry(name.clone()).or_default() += 1;
+        }
+        counts
+    }
+}
+
+/// Where a step waits until the test lets it pass.
+#[derive(Clone)]
+pub(crate) struct Gate(Arc<(watch::Sender<usize>, watch::Sender<bool>)>);
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self(Arc::new((watch::Sender::new(0), watch::Sender::new(false))))
+    }
+}
+
+impl Gate {
+    pub(crate) async fn pass(&self) {
+        self.0.0.send_modify(|arrived| *arrived += 1);
+        drop(self.0.1.subscribe().wait_for(|open| *open).await.unwrap());
+    }
+
+    /// A function that waits here.
+    pub(crate) async fn ok<T>(self, value: T) -> Result<T> {
+        self.pass().await;
+        Ok(value)
+    }
+
+    /// Until so many came here.
+    pub(crate) async fn reached(&self, times: usize) {
+        drop(self.0.0.subscribe().wait_for(|arrived| *arrived >= times).await.unwrap());
+    }
+
+    pub(crate) fn arrived(&self) -> usize {
+        *self.0.0.borrow()
+    }
+
+    pub(crate) fn open(&self) {
+        self.0.1.send_replace(true);
+    }
+}
+
 /// Runs a test once on each store.
 macro_rules! on_every_store {
     ($(async fn $name:ident($world:ident: World) $body:block)*) => {
@@ -84,12 +247,12 @@ macro_rules! on_every_store {
 
             #[tokio::test]
             async fn memory() {
-                check($crate::world::World::memory()).await;
+                $crate::world::in_time(check($crate::world::World::memory())).await;
             }
 
             #[tokio::test]
             async fn sqlite() {
-                check($crate::world::World::sqlite().await).await;
+                $crate::world::in_time(check($crate::world::World::sqlite().await)).await;
             }
         })*
     };
@@ -97,4 +260,8 @@ macro_rules! on_every_store {
 
 pub(crate) use on_every_store;
 
-pub(crate) const SECOND: Duration = Duration::from_secs(1);
+/// A test that hangs fails.
+pub(crate) async fn in_time(test: impl Future<Output = ()>) {
+    let in_time = tokio::time::timeout(Duration::from_secs(20), Box::pin(test)).await;
+    assert!(in_time.is_ok(), "the test hangs");
+}

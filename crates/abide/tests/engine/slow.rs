@@ -1,0 +1,143 @@
+//! A store whose answers a test may withhold.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use abide::history::Recorded;
+use abide::lifecycle::Control;
+use abide::store::{
+    Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Started, Store,
+};
+use abide::{Filter, Instance, InstanceId, InstanceKey, Listed, NewInstance, Page, Timestamp};
+use tokio::sync::watch;
+
+/// What a test can withhold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Hold {
+    /// Starts are not yet written.
+    Start,
+    /// Commits are not yet written.
+    Commit,
+    /// Commits of this instance are not yet written.
+    CommitOf(InstanceKey),
+    /// Timers were read, but the answer is still on its way.
+    DueAnswer,
+    /// An instance was claimed and read, but the answer is still on its way.
+    ClaimAnswer,
+}
+
+/// See the module. Clones share what is withheld.
+#[derive(Clone)]
+pub(crate) struct SlowStore {
+    inner: Arc<dyn Store>,
+    held: Arc<watch::Sender<HashSet<Hold>>>,
+    /// How many are waiting now.
+    waiting: Arc<watch::Sender<usize>>,
+}
+
+impl SlowStore {
+    pub(crate) fn new(inner: Arc<dyn Store>) -> Self {
+        let held = Arc::new(watch::Sender::new(HashSet::new()));
+        Self { inner, held, waiting: Arc::new(watch::Sender::new(0)) }
+    }
+
+    pub(crate) fn shared(&self) -> Arc<dyn Store> {
+        Arc::new(self.clone())
+    }
+
+    pub(crate) fn hold(&self, what: Hold) {
+        self.held.send_modify(|held| drop(held.insert(what)));
+    }
+
+    pub(crate) fn release(&self, what: Hold) {
+        self.held.send_modify(|held| drop(held.remove(&what)));
+    }
+
+    /// Until something is withheld.
+    pub(crate) async fn holds_one(&self) {
+        drop(self.waiting.subscribe().wait_for(|waiting| *waiting > 0).await.unwrap());
+    }
+
+    fn pass(&self, through: &[Hold]) -> impl Future<Output = ()> + Send + 'static {
+        let through = through.to_vec();
+        let (held, waiting) = (Arc::clone(&self.held), Arc::clone(&self.waiting));
+        async move {
+            let free = |held: &HashSet<Hold>| !through.iter().any(|hold| held.contains(hold));
+            if free(&held.borrow()) {
+                return;
+            }
+            waiting.send_modify(|waiting| *waiting += 1);
+            drop(held.subscribe().wait_for(free).await.unwrap());
+            waiting.send_modify(|waiting| *waiting -= 1);
+        }
+    }
+}
+
+impl Store for SlowStore {
+    fn attach(&self, listener: Arc<dyn Listener>) -> Answer<()> {
+        self.inner.attach(listener)
+    }
+
+    fn start(&self, new: Vec<NewInstance>, if_exists: IfExists) -> Answer<Vec<Started>> {
+        let (inner, pass) = (Arc::clone(&self.inner), self.pass(&[Hold::Start]));
+        Box::pin(async move {
+            pass.await;
+            inner.start(new, if_exists).await
+        })
+    }
+
+    fn commit(&self, commit: Commit) -> Answer<Committed> {
+        let pass = self.pass(&[Hold::Commit, Hold::CommitOf(commit.key)]);
+        let inner = Arc::clone(&self.inner);
+        Box::pin(async move {
+            pass.await;
+            inner.commit(commit).await
+        })
+    }
+
+    fn claim(&self, key: InstanceKey) -> Answer<Option<Claimed>> {
+        let (claimed, pass) = (self.inner.claim(key), self.pass(&[Hold::ClaimAnswer]));
+        Box::pin(async move {
+            let claimed = claimed.await;
+            pass.await;
+            claimed
+        })
+    }
+
+    fn release(&self, key: InstanceKey, epoch: Epoch) {
+        self.inner.release(key, epoch);
+    }
+
+    fn control(&self, id: &InstanceId, control: Control) -> Answer<Instance> {
+        self.inner.control(id, control)
+    }
+
+    fn runnable(&self, after: InstanceKey, limit: usize) -> Answer<Vec<InstanceKey>> {
+        self.inner.runnable(after, limit)
+    }
+
+    fn due(&self, after: Due, until: Timestamp, limit: usize) -> Answer<Vec<Due>> {
+        let (due, pass) = (self.inner.due(after, until, limit), self.pass(&[Hold::DueAnswer]));
+        Box::pin(async move {
+            let due = due.await;
+            pass.await;
+            due
+        })
+    }
+
+    fn instance(&self, id: &InstanceId) -> Answer<Option<Instance>> {
+        self.inner.instance(id)
+    }
+
+    fn instances(&self, filter: Filter, page: Page) -> Answer<Listed> {
+        self.inner.instances(filter, page)
+    }
+
+    fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>> {
+        self.inner.history(id, after, limit)
+    }
+
+    fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {
+        self.inner.prune(ended_before, limit)
+    }
+}
