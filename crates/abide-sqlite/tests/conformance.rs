@@ -1,5 +1,7 @@
 //! The whole conformance suite on SQLite, and random operations that must agree with memory.
 
+#![allow(clippy::unwrap_used, reason = "a broken expectation ends the test that has it")]
+
 use std::sync::Arc;
 
 use abide_sqlite::SqliteStore;
