@@ -1,0 +1,178 @@
+//! Who runs what: the claims, in memory.
+//!
+//! The lock on the file makes this process the only owner, so a claim needs no row: a process that
+//! died takes its claims with it. A claim also keeps what a commit would have to look up: the run,
+//! the next number of the history and the id.
+//!
+//! Changes are journalled until the batch they belong to is durable, and undone if it is not.
+
+use abide::store::Epoch;
+use abide::{InstanceId, InstanceKey};
+use hashbrown::HashMap;
+
+/// The right to run an instance, with what its commits need to know.
+#[derive(Clone, Debug)]
+pub(crate) struct Claim {
+    pub(crate) epoch: Epoch,
+    pub(crate) run: u32,
+    pub(crate) next_seq: i64,
+    pub(crate) id: InstanceId,
+    pub(crate) has_parent: bool,
+}
+
+/// All claims of this process.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    current: HashMap<InstanceKey, Claim>,
+    last_epoch: i64,
+    journal: Vec<Undo>,
+}
+
+/// How to take back one change. Numbers change with every commit, so they have a small one.
+#[derive(Debug)]
+enum Undo {
+    NextSeq(InstanceKey, i64),
+    Claim(InstanceKey, Option<Claim>),
+}
+
+/// A place in the journal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark(usize);
+
+impl Claims {
+    pub(crate) fn get(&self, key: InstanceKey) -> Option<&Claim> {
+        self.current.get(&key)
+    }
+
+    /// The claim of a runner, if it still holds it and speaks for the current run.
+    pub(crate) fn held(&self, key: InstanceKey, epoch: Epoch, run: u32) -> Option<&Claim> {
+        self.current.get(&key).filter(|claim| claim.epoch == epoch && claim.run == run)
+    }
+
+    /// Takes the next `numbered` numbers for a runner that still holds its claim; answers with the
+    /// first of them.
+    pub(crate) fn speak(
+        &mut self,
+        key: InstanceKey,
+        epoch: Epoch,
+        run: u32,
+        numbered: u32,
+    ) -> Option<i64> {
+        let claim = self.current.get_mut(&key)?;
+        if claim.epoch != epoch || claim.run != run {
+            return None;
+        }
+        let first = claim.next_seq;
+        self.journal.push(Undo::NextSeq(key, first));
+        claim.next_seq += i64::from(numbered);
+        Some(first)
+    }
+
+    /// Claims an instance, whoever had it before, under a number never used before.
+    pub(crate) fn insert(
+        &mut self,
+        key: InstanceKey,
+        id: InstanceId,
+        run: u32,
+        next_seq: i64,
+        has_parent: bool,
+    ) -> Epoch {
+        self.last_epoch += 1;
+        let epoch = Epoch(self.last_epoch);
+        let before = self.current.insert(key, Claim { epoch, run, next_seq, id, has_parent });
+        self.journal.push(Undo::Claim(key, before));
+        epoch
+    }
+
+    pub(crate) fn remove(&mut self, key: InstanceKey) {
+        if let Some(claim) = self.current.remove(&key) {
+            self.journal.push(Undo::Claim(key, Some(claim)));
+        }
+    }
+
+    /// Gives a claim back, unless someone else has taken it.
+    pub(crate) fn release(&mut self, key: InstanceKey, epoch: Epoch) {
+        if self.get(key).is_some_and(|claim| claim.epoch == epoch) {
+            self.remove(key);
+        }
+    }
+
+    /// Notes that the history of an instance has grown.
+    pub(crate) fn advance(&mut self, key: InstanceKey, next_seq: i64) {
+        if let Some(claim) = self.current.get_mut(&key) {
+            self.journal.push(Undo::NextSeq(key, claim.next_seq));
+            claim.next_seq = next_seq;
+        }
+    }
+
+    /// Voids every claim.
+    pub(crate) fn clear(&mut self) {
+        self.current.clear();
+        self.journal.clear();
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        Mark(self.journal.len())
+    }
+
+    /// Takes back everything since a mark, newest first.
+    pub(crate) fn undo_to(&mut self, mark: Mark) {
+        while self.journal.len() > mark.0 {
+            match self.journal.pop() {
+                Some(Undo::NextSeq(key, next_seq)) => {
+                    if let Some(claim) = self.current.get_mut(&key) {
+                        claim.next_seq = next_seq;
+                    }
+                }
+                Some(Undo::Claim(key, Some(claim))) => {
+                    self.current.insert(key, claim);
+                }
+                Some(Undo::Claim(key, None)) => {
+                    self.current.remove(&key);
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// Forgets how to take back: the batch is durable.
+    pub(crate) fn settle(&mut self) {
+        self.journal.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn undoing_a_batch_gives_back_claims_and_numbers() {
+        let mut claims = Claims::default();
+        let id = InstanceId::new("i").unwrap();
+        let (kept, ended) = (InstanceKey(1), InstanceKey(2));
+        let epoch = claims.insert(kept, id.clone(), 1, 5, false);
+        claims.insert(ended, id.clone(), 1, 1, false);
+        claims.settle();
+
+        let mark = claims.mark();
+        claims.advance(kept, 6);
+        claims.insert(kept, id.clone(), 1, 6, false);
+        claims.remove(ended);
+        claims.insert(InstanceKey(3), id, 1, 1, false);
+        claims.undo_to(mark);
+
+        assert_eq!(claims.held(kept, epoch, 1).unwrap().next_seq, 5);
+        assert!(claims.get(ended).is_some());
+        assert!(claims.get(InstanceKey(3)).is_none());
+    }
+
+    #[test]
+    fn a_stale_release_leaves_the_new_claim_alone() {
+        let mut claims = Claims::default();
+        let id = InstanceId::new("i").unwrap();
+        let stale = claims.insert(InstanceKey(1), id.clone(), 1, 1, false);
+        let current = claims.insert(InstanceKey(1), id, 1, 1, false);
+        claims.release(InstanceKey(1), stale);
+        assert!(claims.held(InstanceKey(1), current, 1).is_some());
+    }
+}

@@ -1,0 +1,75 @@
+//! How a store is opened.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use abide::{Clock, Result, SystemClock};
+
+use crate::store::SqliteStore;
+
+/// Outside calls that may wait for the writer by default: some seconds of work on a slow disk.
+const MAX_QUEUED: usize = 10_000;
+
+/// What can be set before a store is opened.
+///
+/// ```
+/// # async fn open() -> abide::Result<()> {
+/// let store = abide_sqlite::SqliteStore::options().max_queued(1_000).open("shop.db").await?;
+/// # store.close().await }
+/// ```
+#[derive(Clone)]
+pub struct Options {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) max_queued: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { clock: Arc::new(SystemClock::default()), max_queued: MAX_QUEUED }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options").field("max_queued", &self.max_queued).finish_non_exhaustive()
+    }
+}
+
+impl Options {
+    /// Where moments come from. The machine's clock, unless a test says otherwise.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// How many writes may wait before outside calls (`start`, `control`) are refused with
+    /// [`abide::Error::RateLimited`]. Instances' own writes are never refused.
+    #[must_use]
+    pub fn max_queued(mut self, max_queued: usize) -> Self {
+        self.max_queued = max_queued;
+        self
+    }
+
+    /// Opens a database, creating it when there is none.
+    ///
+    /// # Errors
+    /// [`abide::Error::StoreInUse`] when another handle or process owns it,
+    /// [`abide::Error::Corrupt`] when it is no database or not whole,
+    /// [`abide::Error::NewerSchema`] when a newer version wrote it, and
+    /// [`abide::Error::StoreUnavailable`] when the file can't be opened.
+    pub async fn open(self, path: impl AsRef<Path>) -> Result<SqliteStore> {
+        SqliteStore::open_with(self, path.as_ref().to_owned(), None).await
+    }
+
+    /// Opens a new database in a temporary directory, which is removed with the last handle.
+    ///
+    /// # Errors
+    /// [`abide::Error::StoreUnavailable`] when there is no room for it.
+    pub async fn open_temporary(self) -> Result<SqliteStore> {
+        let directory = tempfile::tempdir()
+            .map_err(|error| crate::file::unavailable(&std::env::temp_dir(), &error))?;
+        let path = directory.path().join("abide.db");
+        SqliteStore::open_with(self, path, Some(directory)).await
+    }
+}

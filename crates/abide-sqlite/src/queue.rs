@@ -1,0 +1,140 @@
+//! What waits for the writer.
+//!
+//! The writer takes everything at once, so the queue is a vector behind a lock that is held for a
+//! push or a swap; the writer is woken only when it sleeps.
+
+use std::sync::Arc;
+
+use abide::lifecycle::Control;
+use abide::store::{Claimed, Commit, Committed, Epoch, IfExists, Listener, Started};
+use abide::{Error, Instance, InstanceId, InstanceKey, NewInstance, Result, Timestamp};
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::oneshot;
+
+use crate::reader::Job;
+
+/// Where an answer goes.
+pub(crate) type Reply<T> = oneshot::Sender<Result<T>>;
+
+/// What the writer is asked to do.
+pub(crate) enum Command {
+    Write(Write),
+    Order(Order),
+}
+
+/// A part of a transaction.
+pub(crate) enum Write {
+    Start(Vec<NewInstance>, IfExists, Reply<Vec<Started>>),
+    /// With the text of its history row, which the caller made on its own thread.
+    Commit(Commit, String, Reply<Committed>),
+    Claim(InstanceKey, Reply<Option<Claimed>>),
+    Release(InstanceKey, Epoch),
+    Control(InstanceId, Control, Reply<Instance>),
+    Prune(Timestamp, usize, Reply<usize>),
+    /// A read that has to see every command before it, also those that nobody awaits.
+    ReadAfter(Job),
+}
+
+/// What stands between transactions.
+pub(crate) enum Order {
+    Attach(Arc<dyn Listener>, Reply<()>),
+    /// SQL for tests of what can't be provoked otherwise.
+    Execute(String, Reply<()>),
+    Close(Reply<()>),
+    /// Lets the next commit fail with a code of SQLite's.
+    #[cfg(test)]
+    FailCommit(i32),
+}
+
+impl Command {
+    /// Answers without having done anything. A release needs no answer, and a read that is dropped
+    /// answers by that.
+    pub(crate) fn refuse(self, error: &Error) {
+        let error = error.clone();
+        match self {
+            Self::Write(Write::Start(_, _, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::Commit(_, _, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::Claim(_, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::Control(_, _, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::Prune(_, _, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::Release(..) | Write::ReadAfter(_)) => {}
+            Self::Order(Order::Attach(_, reply) | Order::Execute(_, reply)) => {
+                drop(reply.send(Err(error)));
+            }
+            Self::Order(Order::Close(reply)) => drop(reply.send(Ok(()))),
+            #[cfg(test)]
+            Self::Order(Order::FailCommit(_)) => {}
+        }
+    }
+}
+
+/// The commands that wait.
+#[derive(Default)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    filled: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    commands: Vec<Command>,
+    writer_sleeps: bool,
+    /// Why nothing is taken any more.
+    closed: Option<String>,
+}
+
+impl Queue {
+    /// Adds a command, however many there are.
+    pub(crate) fn push(&self, command: Command) -> Result<()> {
+        self.push_within(command, usize::MAX)
+    }
+
+    /// Adds a command unless `limit` are waiting.
+    pub(crate) fn push_within(&self, command: Command, limit: usize) -> Result<()> {
+        let mut state = self.state.lock();
+        if let Some(reason) = &state.closed {
+            return Err(Error::StoreClosed { reason: reason.clone() });
+        }
+        let queued = state.commands.len();
+        if queued >= limit {
+            return Err(Error::RateLimited { queued, limit });
+        }
+        state.commands.push(command);
+        let wake = std::mem::take(&mut state.writer_sleeps);
+        // Dropped before the notification, or the writer wakes only to wait for the lock.
+        drop(state);
+        if wake {
+            self.filled.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Takes nothing more; what is queued stays. The first reason counts.
+    pub(crate) fn close(&self, reason: &str) {
+        let mut state = self.state.lock();
+        state.closed.get_or_insert_with(|| reason.to_owned());
+        drop(state);
+        self.filled.notify_one();
+    }
+
+    /// Why it was closed, if it was.
+    pub(crate) fn closed(&self) -> Option<Error> {
+        let reason = self.state.lock().closed.clone()?;
+        Some(Error::StoreClosed { reason })
+    }
+
+    /// Waits until there is something and swaps it with `taken`, which must be empty. `false` when
+    /// the queue is closed and nothing is left.
+    pub(crate) fn take(&self, taken: &mut Vec<Command>) -> bool {
+        let mut state = self.state.lock();
+        while state.commands.is_empty() {
+            if state.closed.is_some() {
+                return false;
+            }
+            state.writer_sleeps = true;
+            self.filled.wait(&mut state);
+        }
+        std::mem::swap(&mut state.commands, taken);
+        true
+    }
+}

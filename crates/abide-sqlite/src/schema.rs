@@ -1,0 +1,117 @@
+//! The schema and how a file gets to it.
+//!
+//! `PRAGMA user_version` counts the migrations that were applied. Each is applied in a transaction
+//! of its own, so a crash leaves a file that is at one version or the next.
+
+use abide::{Error, Result};
+use rusqlite::Connection;
+
+use crate::failure::to_caller;
+
+/// Every migration, oldest first. Only ever added to.
+pub(crate) const MIGRATIONS: &[&str] = &[include_str!("schema/0001.sql")];
+
+/// Brings a file to the newest schema.
+pub(crate) fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<()> {
+    let found: i64 = connection
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .map_err(|error| to_caller(&error))?;
+    let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
+    if found > known {
+        return Err(Error::NewerSchema { found, known });
+    }
+    for (version, sql) in (1_i64..).zip(migrations).filter(|(version, _)| *version > found) {
+        apply(connection, version, sql).map_err(|error| to_caller(&error))?;
+    }
+    Ok(())
+}
+
+fn apply(connection: &mut Connection, version: i64, sql: &str) -> rusqlite::Result<()> {
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(sql)?;
+    transaction.pragma_update(None, "user_version", version)?;
+    transaction.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use abide::{Phase, Status};
+
+    use super::*;
+
+    fn migrated() -> Connection {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, MIGRATIONS).unwrap();
+        connection
+    }
+
+    fn insert(connection: &Connection, key: i64, phase: &str, paused: bool) -> bool {
+        let completed_at = phase.parse::<Phase>().is_ok_and(Phase::is_terminal).then_some(1);
+        connection
+            .execute(
+                "INSERT INTO instances (key, id, workflow, version, run, phase, paused, input,
+                     created_at, updated_at, completed_at, run_seq)
+                 VALUES (?1, 'i' || ?1, 'w', 1, 1, ?2, ?3, 'null', 0, 0, ?4, 1)",
+                rusqlite::params![key, phase, paused, completed_at],
+            )
+            .is_ok()
+    }
+
+    #[test]
+    fn the_words_of_every_check_are_the_words_of_the_library() {
+        let connection = migrated();
+        for (key, phase) in (0..).zip(Phase::ALL) {
+            assert!(insert(&connection, key, phase.as_str(), false), "{phase}");
+        }
+        assert!(!insert(&connection, 99, "vanished", false));
+
+        let sql = MIGRATIONS.concat();
+        let list = sql.split("phase IN\n").nth(1).unwrap();
+        let list = list.split_once(')').unwrap().0;
+        let words: Vec<&str> = list.split('\'').skip(1).step_by(2).collect();
+        assert_eq!(words, Phase::ALL.iter().map(|phase| phase.as_str()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_status_column_says_what_the_library_says() {
+        let connection = migrated();
+        let mut key = 0;
+        for phase in Phase::ALL {
+            for paused in [false, true] {
+                key += 1;
+                assert!(insert(&connection, key, phase.as_str(), paused));
+                let shown: String = connection
+                    .query_row("SELECT status FROM instances WHERE key = ?1", [key], |r| r.get(0))
+                    .unwrap();
+                assert_eq!(shown.parse::<Status>().unwrap(), phase.status(paused));
+            }
+        }
+    }
+
+    #[test]
+    fn a_later_migration_keeps_the_data_and_runs_once() {
+        let mut connection = migrated();
+        assert!(insert(&connection, 7, "running", false));
+        let later = [MIGRATIONS[0], "ALTER TABLE instances ADD COLUMN region TEXT DEFAULT 'eu';"];
+        for _ in 0..2 {
+            migrate(&mut connection, &later).unwrap();
+        }
+        let row: (String, String) = connection
+            .query_row("SELECT id, region FROM instances WHERE key = 7", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .unwrap();
+        assert_eq!(row, ("i7".to_owned(), "eu".to_owned()));
+        let refused = migrate(&mut connection, MIGRATIONS);
+        assert!(matches!(refused, Err(Error::NewerSchema { found: 2, known: 1 })));
+    }
+
+    #[test]
+    fn a_migration_that_fails_leaves_the_version_before_it() {
+        let mut connection = migrated();
+        let broken = [MIGRATIONS[0], "CREATE TABLE half (a); CREATE TABLE half (a);"];
+        assert!(migrate(&mut connection, &broken).is_err());
+        migrate(&mut connection, MIGRATIONS).unwrap();
+        assert!(connection.prepare("SELECT * FROM half").is_err());
+    }
+}

@@ -1,0 +1,287 @@
+//! The one thread that writes.
+//!
+//! It takes whatever is queued, puts it into one transaction and commits once. Only then do the
+//! listener and the callers hear of it: first every hint, in order, then every answer. While it
+//! commits, the next batch gathers.
+//!
+//! When SQLite refuses (a full disk), the batch is taken back, in memory too, its callers are told
+//! that nothing was changed, and the next batch is tried. When a commit itself fails in a way that
+//! leaves open what is on the disk, the store closes: what it believes may no longer be true.
+
+use std::sync::Arc;
+use std::vec::Drain;
+
+use abide::store::{Hint, Listener};
+use abide::{Clock, Error, Result};
+use parking_lot::Mutex;
+use rusqlite::Connection;
+
+use crate::claims::Claims;
+use crate::failure::{Trouble, commit_changed_nothing, to_caller};
+use crate::queue::{Command, Order, Queue, Reply};
+use crate::reader::Readers;
+use crate::stats::Counters;
+use answer::Answer;
+use batch::{Batch, Keys};
+
+mod answer;
+mod batch;
+mod commit;
+mod control;
+mod ending;
+mod prune;
+mod start;
+
+/// Commands in one transaction, at most: what bounds how long the first of them waits.
+const BATCH: usize = 4096;
+
+/// What the writer shares with the handles and the readers.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) queue: Arc<Queue>,
+    /// Locked by the writer for a whole batch; readers only look.
+    pub(crate) claims: Arc<Mutex<Claims>>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) readers: Readers,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// The state of the thread.
+pub(crate) struct Writer {
+    connection: Connection,
+    shared: Shared,
+    keys: Keys,
+    listener: Option<Arc<dyn Listener>>,
+    farewells: Vec<Reply<()>>,
+    /// Reused from batch to batch.
+    answers: Vec<Answer>,
+    #[cfg(test)]
+    fail_commit: Option<i32>,
+}
+
+/// What became of a transaction.
+enum Outcome {
+    Stored { hints: Vec<Hint>, rows: u64, changed: bool },
+    Unchanged(rusqlite::Error),
+    InDoubt(rusqlite::Error),
+}
+
+impl Writer {
+    pub(crate) fn new(connection: Connection, shared: Shared) -> Result<Self> {
+        let keys = Keys::read(&connection).map_err(|error| to_caller(&error))?;
+        Ok(Self {
+            connection,
+            shared,
+            keys,
+            listener: None,
+            farewells: Vec::new(),
+            answers: Vec::new(),
+            #[cfg(test)]
+            fail_commit: None,
+        })
+    }
+
+    /// Works until the queue is closed and empty. Gives back what is to be dropped last and those
+    /// who wait for the end.
+    pub(crate) fn run(mut self) -> (Connection, Vec<Reply<()>>) {
+        let mut taken = Vec::new();
+        let queue = Arc::clone(&self.shared.queue);
+        let _closes = CloseOnExit(&queue);
+        while queue.take(&mut taken) {
+            let mut commands = taken.drain(..);
+            while commands.len() > 0 {
+                if let Some(alone) = self.write(&mut commands) {
+                    self.obey(alone);
+                }
+            }
+        }
+        (self.connection, self.farewells)
+    }
+
+    /// Puts commands into one transaction, up to a limit or to one that stands alone, which is
+    /// given back.
+    fn write(&mut self, commands: &mut Drain<'_, Command>) -> Option<Order> {
+        let mut answers = std::mem::take(&mut self.answers);
+        let claims = Arc::clone(&self.shared.claims);
+        let mut claims = claims.lock();
+        let (mark, keys) = (claims.mark(), self.keys);
+        let (outcome, alone) = self.transact(&mut claims, commands, &mut answers);
+        match outcome {
+            Outcome::Stored { hints, rows, changed } => {
+                claims.settle();
+                // Dropped before anyone is woken, or they would wait for it.
+                drop(claims);
+                let commands = answers.len() as u64;
+                self.shared.counters.count(u64::from(changed), commands, rows);
+                self.tell(hints);
+                answers.drain(..).for_each(|answer| answer.send(&self.shared));
+            }
+            Outcome::Unchanged(error) => {
+                claims.undo_to(mark);
+                self.keys = keys;
+                let error = to_caller(&error);
+                answers.drain(..).for_each(|a| a.fail(&error, &mut claims, &self.shared));
+            }
+            Outcome::InDoubt(error) => {
+                claims.clear();
+                let reason = error.to_string();
+                self.shared.queue.close(&reason);
+                let unknown = Error::OutcomeUnknown { reason: reason.clone() };
+                answers.drain(..).for_each(|a| a.fail(&unknown, &mut claims, &self.shared));
+                let closed = Error::StoreClosed { reason };
+                let rest = alone.into_iter().map(Command::Order).chain(commands);
+                rest.for_each(|command| command.refuse(&closed));
+                self.refuse_queued(&closed);
+                self.answers = answers;
+                return None;
+            }
+        }
+        self.answers = answers;
+        alone
+    }
+
+    fn transact(
+        &mut self,
+        claims: &mut Claims,
+        commands: &mut Drain<'_, Command>,
+        answers: &mut Vec<Answer>,
+    ) -> (Outcome, Option<Order>) {
+        let before = self.connection.total_changes();
+        let mut alone = None;
+        let filled = fill(
+            &self.connection,
+            claims,
+            &mut self.keys,
+            self.shared.clock.as_ref(),
+            commands,
+            answers,
+            &mut alone,
+        );
+        let outcome = match filled {
+            Ok((hints, rows)) => match self.commit() {
+                Ok(()) => {
+                    let changed = self.connection.total_changes() != before;
+                    Outcome::Stored { hints, rows, changed }
+                }
+                Err(error) if commit_changed_nothing(&error) => Outcome::Unchanged(error),
+                Err(error) => Outcome::InDoubt(error),
+            },
+            Err(error) => Outcome::Unchanged(error),
+        };
+        (self.rolled_back(outcome), alone)
+    }
+
+    #[cfg(not(test))]
+    fn commit(&mut self) -> rusqlite::Result<()> {
+        self.connection.prepare_cached("COMMIT")?.execute([]).map(drop)
+    }
+
+    #[cfg(test)]
+    fn commit(&mut self) -> rusqlite::Result<()> {
+        if let Some(code) = self.fail_commit.take() {
+            return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None));
+        }
+        self.connection.prepare_cached("COMMIT")?.execute([]).map(drop)
+    }
+
+    /// Ends a transaction that was not committed. Some errors have done so already.
+    fn rolled_back(&self, outcome: Outcome) -> Outcome {
+        if self.connection.is_autocommit() {
+            return outcome;
+        }
+        match (self.connection.execute_batch("ROLLBACK"), outcome) {
+            (Err(stuck), Outcome::Unchanged(_)) => Outcome::InDoubt(stuck),
+            (_, outcome) => outcome,
+        }
+    }
+
+    fn tell(&self, hints: Vec<Hint>) {
+        if let Some(listener) = &self.listener {
+            hints.into_iter().for_each(|hint| listener.hint(hint));
+        }
+    }
+
+    /// Does what is no part of a transaction.
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Attach(listener, reply) => {
+                self.shared.claims.lock().clear();
+                self.listener = Some(listener);
+                drop(reply.send(Ok(())));
+            }
+            Order::Execute(sql, reply) => {
+                let done = self.connection.execute_batch(&sql);
+                drop(reply.send(done.map_err(|error| to_caller(&error))));
+            }
+            Order::Close(reply) => self.farewells.push(reply),
+            #[cfg(test)]
+            Order::FailCommit(code) => self.fail_commit = Some(code),
+        }
+    }
+
+    fn refuse_queued(&mut self, closed: &Error) {
+        let mut rest = Vec::new();
+        if self.shared.queue.take(&mut rest) {
+            for command in rest {
+                match command {
+                    Command::Order(Order::Close(reply)) => self.farewells.push(reply),
+                    other => other.refuse(closed),
+                }
+            }
+        }
+    }
+}
+
+/// Opens a transaction and does commands in it. An error concerns all of them; the refusal of one
+/// is its answer.
+fn fill(
+    connection: &Connection,
+    claims: &mut Claims,
+    keys: &mut Keys,
+    clock: &dyn Clock,
+    commands: &mut Drain<'_, Command>,
+    answers: &mut Vec<Answer>,
+    alone: &mut Option<Order>,
+) -> rusqlite::Result<(Vec<Hint>, u64)> {
+    connection.prepare_cached("BEGIN")?.execute([])?;
+    let mut batch = Batch::new(connection, claims, keys, clock.now())?;
+    while answers.len() < BATCH {
+        let Some(command) = commands.next() else { break };
+        let write = match command {
+            Command::Write(write) => write,
+            Command::Order(order) => {
+                *alone = Some(order);
+                break;
+            }
+        };
+        let (answer, failed) = answer::execute(&mut batch, write);
+        answers.push(answer);
+        if let Some(failed) = failed {
+            return Err(failed);
+        }
+    }
+    Ok((batch.hints, batch.rows))
+}
+
+/// Splits the trouble of one command from that of its batch.
+fn split<T>(result: Result<T, Trouble>) -> (Result<T>, Option<rusqlite::Error>) {
+    match result {
+        Ok(done) => (Ok(done), None),
+        Err(Trouble::Refused(error)) => (Err(error), None),
+        Err(Trouble::Failed(error)) => (Err(to_caller(&error)), Some(error)),
+    }
+}
+
+/// Keeps callers from waiting for a thread that is gone, should it ever panic.
+struct CloseOnExit<'q>(&'q Queue);
+
+impl Drop for CloseOnExit<'_> {
+    fn drop(&mut self) {
+        self.0.close("the writer stopped");
+        let mut left = Vec::new();
+        self.0.take(&mut left);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! One transaction on its way: what every verb uses to write.
+//!
+//! A verb decides before it writes, so that a refusal leaves nothing behind. One that can be
+//! refused half-way is *guarded*: a savepoint takes back its rows, its claims and its hints
+//! without disturbing the rest of the batch.
+
+use abide::history::{Entries, Entry, Recorded};
+use abide::store::Hint;
+use abide::{InstanceKey, Timestamp};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+
+use crate::claims::Claims;
+use crate::failure::Trouble;
+
+/// Keys that were not used yet. Never reset, so that no key means two things.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Keys {
+    pub(super) next_instance: i64,
+    pub(super) next_row: i64,
+}
+
+impl Keys {
+    /// Continues after the highest keys that are, or by the marks of pruning were, in use.
+    pub(super) fn read(connection: &Connection) -> rusqlite::Result<Self> {
+        connection.query_row(
+            "SELECT max(coalesce((SELECT max(key) FROM instances), 0) + 1,
+                        coalesce((SELECT value FROM meta WHERE name = 'next_instance'), 1)),
+                    max(coalesce((SELECT max(id) FROM history), 0) + 1,
+                        coalesce((SELECT value FROM meta WHERE name = 'next_row'), 1))",
+            [],
+            |row| Ok(Self { next_instance: row.get(0)?, next_row: row.get(1)? }),
+        )
+    }
+
+    pub(super) fn instance(&mut self) -> InstanceKey {
+        let key = InstanceKey(self.next_instance);
+        self.next_instance += 1;
+        key
+    }
+}
+
+/// A transaction that is being filled.
+pub(super) struct Batch<'w> {
+    pub(super) connection: &'w Connection,
+    pub(super) claims: &'w mut Claims,
+    pub(super) keys: &'w mut Keys,
+    /// The moment of everything in this batch.
+    pub(super) now: Timestamp,
+    /// What the listener hears once all of this is durable.
+    pub(super) hints: Vec<Hint>,
+    /// How many history rows were written.
+    pub(super) rows: u64,
+    /// Held for the whole batch: this one statement is most of what a writer does.
+    append: CachedStatement<'w>,
+}
+
+/// Where the history of an instance that has not ended goes on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    pub(super) run: u32,
+    pub(super) next_seq: i64,
+}
+
+impl<'w> Batch<'w> {
+    pub(super) fn new(
+        connection: &'w Connection,
+        claims: &'w mut Claims,
+        keys: &'w mut Keys,
+        now: Timestamp,
+    ) -> rusqlite::Result<Self> {
+        let append = connection.prepare_cached(
+            "INSERT INTO history (id, instance, run, seq, numbered, at, entries)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?;
+        Ok(Self { connection, claims, keys, now, hints: Vec::new(), rows: 0, append })
+    }
+
+    /// Writes a history row. Whoever calls it keeps the claim's numbers right.
+    pub(super) fn append(
+        &mut self,
+        key: InstanceKey,
+        head: Head,
+        numbered: u32,
+        text: &str,
+    ) -> Result<(), Trouble> {
+        let id = self.keys.next_row;
+        self.append.execute(params![
+            id,
+            key.0,
+            head.run,
+            head.next_seq,
+            numbered,
+            self.now.0,
+            text
+        ])?;
+        self.keys.next_row += 1;
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// Writes what the store itself has to say into the history of an instance.
+    pub(super) fn record(
+        &mut self,
+        key: InstanceKey,
+        head: Head,
+        entries: &[Entry],
+    ) -> Result<(), Trouble> {
+        let row = Entries::of(entries);
+        self.append(key, head, row.numbered(), &row.text())?;
+        self.claims.advance(key, head.next_seq + i64::from(row.numbered()));
+        Ok(())
+    }
+
+    /// Where the history of an instance goes on; `None` when it ended or is gone.
+    pub(super) fn head(&self, key: InstanceKey) -> Result<Option<Head>, Trouble> {
+        if let Some(claim) = self.claims.get(key) {
+            return Ok(Some(Head { run: claim.run, next_seq: claim.next_seq }));
+        }
+        let mut select = self.connection.prepare_cached(
+            "SELECT i.run, coalesce(h.seq + h.numbered, i.run_seq)
+               FROM instances i
+               LEFT JOIN history h ON h.id = (SELECT id FROM history WHERE instance = i.key
+                                               ORDER BY seq DESC, id DESC LIMIT 1)
+              WHERE i.key = ?1 AND i.completed_at IS NULL",
+        )?;
+        let head = select
+            .query_row([key.0], |row| Ok(Head { run: row.get(0)?, next_seq: row.get(1)? }))
+            .optional()?;
+        Ok(head)
+    }
+
+    /// Something arrives at an instance, unless it has ended.
+    pub(super) fn arrive(&mut self, key: InstanceKey, entry: Entry) -> Result<(), Trouble> {
+        let Some(head) = self.head(key)? else { return Ok(()) };
+        self.record(key, head, std::slice::from_ref(&entry))?;
+        let mut wake = self.connection.prepare_cached(
+            "UPDATE instances SET phase = 'running', wake_at = NULL, updated_at = ?2
+              WHERE key = ?1 AND phase IN ('waiting', 'sleeping')",
+        )?;
+        wake.execute([key.0, self.now.0])?;
+        let recorded = Recorded { seq: head.next_seq, run: head.run, at: self.now, entry };
+        self.hints.push(Hint::Arrived(key, recorded));
+        Ok(())
+    }
+
+    /// Runs a part of the batch that may be refused after it has written.
+    pub(super) fn guarded<T>(
+        &mut self,
+        part: impl FnOnce(&mut Self) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        let (mark, hints) = (self.claims.mark(), self.hints.len());
+        let (keys, rows) = (*self.keys, self.rows);
+        self.connection.prepare_cached("SAVEPOINT part")?.execute([])?;
+        let result = part(self);
+        if let Err(Trouble::Refused(_)) = &result {
+            self.connection.prepare_cached("ROLLBACK TO part")?.execute([])?;
+            self.claims.undo_to(mark);
+            self.hints.truncate(hints);
+            (*self.keys, self.rows) = (keys, rows);
+        }
+        if !matches!(&result, Err(Trouble::Failed(_))) {
+            self.connection.prepare_cached("RELEASE part")?.execute([])?;
+        }
+        result
+    }
+}

@@ -1,0 +1,161 @@
+//! What a running instance did.
+//!
+//! Most commits only add to the history. They cost one `INSERT`: the claim in memory says whether
+//! the speaker may speak and which number comes next.
+
+use abide::lifecycle;
+use abide::store::{Commit, Committed, Hint};
+use abide::{Error, InstanceId, InstanceKey, NewChild, Parent, Park, Transition};
+use rusqlite::params;
+
+use super::batch::{Batch, Head};
+use crate::failure::Trouble;
+
+/// The instance on whose behalf something is written.
+pub(super) struct Speaker {
+    pub(super) key: InstanceKey,
+    pub(super) id: InstanceId,
+    pub(super) run: u32,
+    pub(super) has_parent: bool,
+}
+
+impl Batch<'_> {
+    /// Stores a transition, or nothing when the claim, the run or the life is over: a claim ends
+    /// with each of them.
+    pub(super) fn commit(&mut self, commit: &Commit, text: &str) -> Result<Committed, Trouble> {
+        let transition = &*commit.transition;
+        if is_history_only(transition) {
+            let numbered = transition.entries.numbered();
+            let Some(next_seq) = self.claims.speak(commit.key, commit.epoch, commit.run, numbered)
+            else {
+                return Ok(Committed::Fenced);
+            };
+            if !text.is_empty() {
+                self.append(commit.key, Head { run: commit.run, next_seq }, numbered, text)?;
+            }
+            return Ok(Committed::Stored);
+        }
+        let Some(claim) = self.claims.held(commit.key, commit.epoch, commit.run) else {
+            return Ok(Committed::Fenced);
+        };
+        refuse_parked_end(transition)?;
+        let (key, run, has_parent) = (commit.key, commit.run, claim.has_parent);
+        let speaker = Speaker { key, id: claim.id.clone(), run, has_parent };
+        // Only what reads other instances can be refused after it has written.
+        if transition.children.is_empty() && !(has_parent && transition.end.is_some()) {
+            self.commit_all(commit, &speaker, text)?;
+        } else {
+            self.guarded(|batch| batch.commit_all(commit, &speaker, text))?;
+        }
+        Ok(Committed::Stored)
+    }
+
+    fn commit_all(
+        &mut self,
+        commit: &Commit,
+        speaker: &Speaker,
+        text: &str,
+    ) -> Result<(), Trouble> {
+        let numbered = commit.transition.entries.numbered();
+        let next_seq = self.claims.speak(commit.key, commit.epoch, commit.run, numbered);
+        if let Some(next_seq) = next_seq.filter(|_| !text.is_empty()) {
+            self.append(commit.key, Head { run: commit.run, next_seq }, numbered, text)?;
+        }
+        self.apply(speaker, &commit.transition)
+    }
+
+    /// Applies everything of a transition but its history, in the order of the rules.
+    pub(super) fn apply(
+        &mut self,
+        speaker: &Speaker,
+        transition: &Transition,
+    ) -> Result<(), Trouble> {
+        let key = speaker.key;
+        if let Some(context) = &transition.context {
+            let mut update = self.connection.prepare_cached(
+                "UPDATE instances SET context = ?2, updated_at = ?3 WHERE key = ?1",
+            )?;
+            update.execute(params![key.0, context.as_str(), self.now.0])?;
+        }
+        if let Some(park) = &transition.park {
+            self.park(key, park)?;
+        }
+        if transition.pause {
+            self.pause(key)?;
+        }
+        for child in &transition.children {
+            self.child(speaker, child)?;
+        }
+        match &transition.end {
+            Some(end) => self.end(speaker, end),
+            None => Ok(()),
+        }
+    }
+
+    fn park(&mut self, key: InstanceKey, park: &Park) -> Result<(), Trouble> {
+        let mut update = self.connection.prepare_cached(
+            "UPDATE instances SET phase = ?2, wake_at = ?3, queued_reason = ?4, updated_at = ?5
+              WHERE key = ?1",
+        )?;
+        update.execute(params![
+            key.0,
+            park.phase.as_str(),
+            park.wake_at.map(|at| at.0),
+            park.reason,
+            self.now.0
+        ])?;
+        Ok(())
+    }
+
+    pub(super) fn pause(&mut self, key: InstanceKey) -> Result<(), Trouble> {
+        let mut update = self
+            .connection
+            .prepare_cached("UPDATE instances SET paused = 1, updated_at = ?2 WHERE key = ?1")?;
+        update.execute([key.0, self.now.0])?;
+        self.hints.push(Hint::Paused(key));
+        Ok(())
+    }
+
+    fn child(&mut self, speaker: &Speaker, child: &NewChild) -> Result<(), Trouble> {
+        let parent = Parent {
+            key: speaker.key,
+            id: speaker.id.clone(),
+            run: speaker.run,
+            step: child.step.clone(),
+            awaited: child.awaited,
+        };
+        match self.start_child(&child.instance, &parent)? {
+            Some(key) => {
+                self.hints.push(Hint::Runnable(key));
+                match lifecycle::child_detached(child) {
+                    Some(entry) => self.arrive(speaker.key, entry),
+                    None => Ok(()),
+                }
+            }
+            None => {
+                let refused = Error::AlreadyExists { id: child.instance.id.clone() };
+                self.arrive(speaker.key, lifecycle::child_refused(child, &refused))
+            }
+        }
+    }
+}
+
+fn is_history_only(transition: &Transition) -> bool {
+    transition.park.is_none()
+        && !transition.pause
+        && transition.context.is_none()
+        && transition.children.is_empty()
+        && transition.end.is_none()
+}
+
+/// An instance ends with an end, not by being parked in a terminal phase. Asked before anything is
+/// written.
+pub(super) fn refuse_parked_end(transition: &Transition) -> Result<(), Error> {
+    match &transition.park {
+        Some(park) if park.phase.is_terminal() => {
+            let message = format!("an instance can't be parked as {}", park.phase);
+            Err(Error::Invalid { what: "park".into(), message })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,115 @@
+//! Changing the life of an instance from outside: applies what [`lifecycle::decide`] says.
+
+use abide::lifecycle::{self, Control, Decision, Terminate};
+use abide::store::Hint;
+use abide::{Error, Instance, InstanceId, InstanceKey};
+
+use super::batch::{Batch, Head};
+use super::commit::Speaker;
+use crate::failure::Trouble;
+use crate::row;
+
+impl Batch<'_> {
+    pub(super) fn control(
+        &mut self,
+        id: &InstanceId,
+        control: &Control,
+    ) -> Result<Box<Instance>, Trouble> {
+        self.guarded(|batch| {
+            let gone = || Error::InstanceNotFound { id: id.clone() };
+            let instance = row::instance_by_id(batch.connection, id)?.ok_or_else(gone)?;
+            batch.decide(&instance, control)?;
+            if let Control::Terminate(how) = control {
+                batch.terminate_children(&instance, how)?;
+            }
+            let after = row::instance_by_key(batch.connection, instance.key)?.ok_or_else(gone)?;
+            Ok(Box::new(after))
+        })
+    }
+
+    /// Tells everything below an instance to end. A list instead of recursion, because nothing
+    /// bounds how deep children go.
+    fn terminate_children(&mut self, top: &Instance, how: &Terminate) -> Result<(), Trouble> {
+        let mut told = self.below(top, how)?;
+        while let Some((key, how)) = told.pop() {
+            let Some(child) = row::instance_by_key(self.connection, key)? else { continue };
+            self.decide(&child, &Control::Terminate(how.clone()))?;
+            told.append(&mut self.below(&child, &how)?);
+        }
+        Ok(())
+    }
+
+    /// The children that have not ended and what they are told, the last key first.
+    fn below(
+        &self,
+        parent: &Instance,
+        how: &Terminate,
+    ) -> Result<Vec<(InstanceKey, Terminate)>, Trouble> {
+        if !how.cascade {
+            return Ok(Vec::new());
+        }
+        let mut select = self.connection.prepare_cached(
+            "SELECT key FROM instances WHERE parent_key = ?1 AND completed_at IS NULL
+              ORDER BY key DESC",
+        )?;
+        let children = select.query_map([parent.key.0], |row| {
+            Ok((InstanceKey(row.get(0)?), how.for_child(parent)))
+        })?;
+        Ok(children.collect::<rusqlite::Result<_>>()?)
+    }
+
+    fn decide(&mut self, instance: &Instance, control: &Control) -> Result<(), Trouble> {
+        let key = instance.key;
+        let head = Head { run: instance.run, next_seq: instance.next_seq };
+        let history = || row::history_of_run(self.connection, instance).map_err(Error::from);
+        match lifecycle::decide(instance, control, history)? {
+            Decision::Pause(entry) => {
+                self.record(key, head, &[entry])?;
+                self.pause(key)
+            }
+            Decision::Resume(entry) => {
+                self.record(key, head, &[entry])?;
+                self.resume(key)
+            }
+            Decision::Terminate(entry, end) => {
+                self.record(key, head, &[entry])?;
+                let (id, has_parent) = (instance.id.clone(), instance.parent.is_some());
+                self.end(&Speaker { key, id, run: instance.run, has_parent }, &end)
+            }
+            Decision::Compensate(entry) => {
+                self.arrive(key, entry)?;
+                self.run_unpaused(key)
+            }
+            Decision::Restart(entries) => {
+                let next = Head { run: instance.run.saturating_add(1), ..head };
+                self.open_run(key, next, &entries, None)
+            }
+        }
+    }
+
+    /// What has begun becomes `running`; what has not keeps the time of its start.
+    fn resume(&mut self, key: InstanceKey) -> Result<(), Trouble> {
+        let mut update = self.connection.prepare_cached(
+            "UPDATE instances
+                SET paused = 0, updated_at = ?2,
+                    wake_at = CASE phase WHEN 'queued' THEN wake_at END,
+                    phase = CASE phase WHEN 'queued' THEN phase ELSE 'running' END
+              WHERE key = ?1
+          RETURNING phase = 'running'",
+        )?;
+        if update.query_row([key.0, self.now.0], |row| row.get(0))? {
+            self.hints.push(Hint::Runnable(key));
+        }
+        Ok(())
+    }
+
+    fn run_unpaused(&mut self, key: InstanceKey) -> Result<(), Trouble> {
+        let mut update = self.connection.prepare_cached(
+            "UPDATE instances
+                SET phase = 'running', paused = 0, wake_at = NULL, updated_at = ?2
+              WHERE key = ?1",
+        )?;
+        update.execute([key.0, self.now.0])?;
+        Ok(())
+    }
+}

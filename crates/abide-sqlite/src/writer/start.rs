@@ -1,0 +1,152 @@
+//! Creating instances: from outside, all or none, and as children of others.
+
+use std::time::Duration;
+
+use abide::history::Entries;
+use abide::lifecycle;
+use abide::store::{IfExists, Started};
+use abide::{Error, InstanceKey, NewInstance, Parent, Phase, Timestamp};
+use rusqlite::named_params;
+
+use super::batch::{Batch, Head};
+use super::commit::{Speaker, refuse_parked_end};
+use crate::failure::Trouble;
+use crate::row;
+
+/// The number of the first history entry.
+const FIRST_SEQ: i64 = 1;
+
+impl Batch<'_> {
+    pub(super) fn start(
+        &mut self,
+        new: &[NewInstance],
+        if_exists: IfExists,
+    ) -> Result<Vec<Started>, Trouble> {
+        let starts_children =
+            |new: &NewInstance| new.first.as_ref().is_some_and(|first| !first.children.is_empty());
+        match new {
+            [one] if !starts_children(one) => Ok(vec![self.start_one(one, if_exists)?]),
+            many => self.guarded(|batch| batch.start_all(many, if_exists)),
+        }
+    }
+
+    fn start_all(
+        &mut self,
+        new: &[NewInstance],
+        if_exists: IfExists,
+    ) -> Result<Vec<Started>, Trouble> {
+        new.iter().map(|one| self.start_one(one, if_exists)).collect()
+    }
+
+    fn start_one(&mut self, new: &NewInstance, if_exists: IfExists) -> Result<Started, Trouble> {
+        new.first.as_ref().map_or(Ok(()), refuse_parked_end)?;
+        let later = new.start_at.filter(|start_at| *start_at > self.now);
+        let Some(key) = self.insert(new, later, None)? else {
+            return match (if_exists, row::key_of(self.connection, new.id.as_str())?) {
+                (IfExists::Return, Some(key)) => Ok(Started::Existing(key)),
+                _ => Err(Error::AlreadyExists { id: new.id.clone() }.into()),
+            };
+        };
+        if later.is_some() {
+            return Ok(Started::Queued(key));
+        }
+        let next_seq = self.open_history(key, new)?;
+        let epoch = self.claims.insert(key, new.id.clone(), 1, next_seq, false);
+        self.apply_first(key, new, false)?;
+        Ok(Started::Running { key, epoch, created_at: self.now })
+    }
+
+    /// Creates a child, which begins at once and belongs to nobody yet. `None` when its id is
+    /// taken.
+    pub(super) fn start_child(
+        &mut self,
+        new: &NewInstance,
+        parent: &Parent,
+    ) -> Result<Option<InstanceKey>, Trouble> {
+        new.first.as_ref().map_or(Ok(()), refuse_parked_end)?;
+        let Some(key) = self.insert(new, None, Some(parent))? else { return Ok(None) };
+        self.open_history(key, new)?;
+        self.apply_first(key, new, true)?;
+        Ok(Some(key))
+    }
+
+    /// Writes the first history row; answers with the number after it.
+    fn open_history(&mut self, key: InstanceKey, new: &NewInstance) -> Result<i64, Trouble> {
+        let nothing = Entries::default();
+        let entries = new.first.as_ref().map_or(&nothing, |first| &first.entries);
+        let text = entries.text_after(&lifecycle::started(&new.input));
+        let numbered = 1 + entries.numbered();
+        self.append(key, Head { run: 1, next_seq: FIRST_SEQ }, numbered, &text)?;
+        Ok(FIRST_SEQ + i64::from(numbered))
+    }
+
+    fn apply_first(
+        &mut self,
+        key: InstanceKey,
+        new: &NewInstance,
+        has_parent: bool,
+    ) -> Result<(), Trouble> {
+        let Some(first) = &new.first else { return Ok(()) };
+        let speaker = Speaker { key, id: new.id.clone(), run: 1, has_parent };
+        self.apply(&speaker, first)
+    }
+
+    /// Inserts the row of an instance; `None` when its id is taken, which the index finds out on
+    /// the way.
+    fn insert(
+        &mut self,
+        new: &NewInstance,
+        later: Option<Timestamp>,
+        parent: Option<&Parent>,
+    ) -> Result<Option<InstanceKey>, Trouble> {
+        let mut insert = self.connection.prepare_cached(
+            "INSERT INTO instances (key, id, workflow, version, run, phase, input, correlation_id,
+                 parent_key, parent_id, parent_run, parent_step, parent_awaited, tags,
+                 created_at, updated_at, wake_at, timeout_ms, timeout_at, run_seq)
+             VALUES (:key, :id, :workflow, :version, 1, :phase, :input, :correlation_id,
+                 :parent_key, :parent_id, :parent_run, :parent_step, :parent_awaited, :tags,
+                 :now, :now, :wake_at, :timeout_ms, :timeout_at, :run_seq)
+             ON CONFLICT (id) DO NOTHING",
+        )?;
+        let key = self.keys.next_instance;
+        let phase = if later.is_some() { Phase::Queued } else { Phase::Running };
+        let timeout_at = new.timeout.map(|timeout| later.unwrap_or(self.now).after(timeout).0);
+        let inserted = insert.execute(named_params! {
+            ":key": key,
+            ":id": new.id.as_str(),
+            ":workflow": &*new.workflow,
+            ":version": new.version,
+            ":phase": phase.as_str(),
+            ":input": new.input.as_str(),
+            ":correlation_id": new.correlation_id,
+            ":parent_key": parent.map(|parent| parent.key.0),
+            ":parent_id": parent.map(|parent| parent.id.as_str()),
+            ":parent_run": parent.map(|parent| parent.run),
+            ":parent_step": parent.map(|parent| &*parent.step),
+            ":parent_awaited": parent.map(|parent| parent.awaited),
+            ":tags": tags(&new.tags)?,
+            ":now": self.now.0,
+            ":wake_at": later.map(|later| later.0),
+            ":timeout_ms": new.timeout.map(millis),
+            ":timeout_at": timeout_at,
+            ":run_seq": FIRST_SEQ,
+        })?;
+        Ok((inserted == 1).then(|| self.keys.instance()))
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Tags as a JSON array, so that SQL can look into it; nothing when there are none.
+fn tags(tags: &[String]) -> Result<Option<String>, Trouble> {
+    if tags.is_empty() {
+        return Ok(None);
+    }
+    let refused = |error: serde_json::Error| Error::Invalid {
+        what: "tags".into(),
+        message: error.to_string(),
+    };
+    Ok(Some(serde_json::to_string(tags).map_err(refused)?))
+}

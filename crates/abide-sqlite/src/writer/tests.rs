@@ -1,0 +1,1 @@
+//! Tests of what only the writer itself can provoke.
