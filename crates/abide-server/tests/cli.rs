@@ -1,5 +1,7 @@
 //! The binary as a user meets it.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::path::Path;
 use std::process::{Command, Output};
 

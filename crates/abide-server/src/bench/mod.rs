@@ -11,6 +11,7 @@ mod memory;
 mod parked;
 mod place;
 mod probe;
+mod processor;
 mod reading;
 mod ready;
 mod report;

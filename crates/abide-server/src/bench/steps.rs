@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use crate::error::Error;
 
 use super::probe::Extent;
+use super::processor;
 use super::reading::{Reading, Unit};
 use super::samples::Samples;
 
@@ -52,8 +53,20 @@ struct Sample {
 struct Window {
     from: Instant,
     to: Instant,
-    before: Stats,
-    after: Stats,
+    before: Counts,
+    after: Counts,
+}
+
+/// What was used up so far.
+struct Counts {
+    store: Stats,
+    processor: Option<Duration>,
+}
+
+impl Counts {
+    fn now(store: &SqliteStore) -> Self {
+        Self { store: store.stats(), processor: processor::used() }
+    }
 }
 
 /// Runs the clients and reports what they saw.
@@ -70,9 +83,9 @@ pub(crate) async fn measure(
         }
         Extent::Instances { warm_up, measured } => {
             spawn(&engine, in_flight, &tickets(warm_up)).all().await?;
-            let (from, before) = (Instant::now(), store.stats());
+            let (from, before) = (Instant::now(), Counts::now(&store));
             let samples = spawn(&engine, in_flight, &tickets(measured)).all().await?;
-            let window = Window { from, to: Instant::now(), before, after: store.stats() };
+            let window = Window { from, to: Instant::now(), before, after: Counts::now(&store) };
             (window, samples)
         }
     };
@@ -91,9 +104,9 @@ async fn for_a_time(
     let tickets = tickets(usize::MAX);
     let clients = spawn(engine, in_flight, &tickets);
     tokio::time::sleep(warm_up).await;
-    let (from, before) = (Instant::now(), store.stats());
+    let (from, before) = (Instant::now(), Counts::now(store));
     tokio::time::sleep(measured).await;
-    let (to, after) = (Instant::now(), store.stats());
+    let (to, after) = (Instant::now(), Counts::now(store));
     tickets.revoke();
     let samples = clients.all().await?;
     Ok((Window { from, to, before, after }, samples))
@@ -140,7 +153,8 @@ fn report(window: &Window, samples: Vec<Sample>) -> Vec<Reading> {
     let counted = samples.into_iter().filter(|s| s.ended >= window.from && s.ended <= window.to);
     let took = Samples::of_ms(counted.map(|sample| sample.took));
     let instances = Reading::count("instances", took.len()).value;
-    let commits = u32::try_from(window.after.commits - window.before.commits).unwrap_or(u32::MAX);
+    let commits =
+        u32::try_from(window.after.store.commits - window.before.store.commits).unwrap_or(u32::MAX);
     let commits = f64::from(commits);
     let mut readings = vec![
         Reading::new("stepsPerSecond", STEPS * instances / seconds, Unit::PerSecond),
@@ -150,6 +164,10 @@ fn report(window: &Window, samples: Vec<Sample>) -> Vec<Reading> {
         Reading::new("commitsPerSecond", commits / seconds, Unit::CommitsPerSecond),
         Reading::new("stepsPerCommit", STEPS * instances / commits.max(1.0), Unit::Number),
     ];
+    if let (Some(before), Some(after)) = (window.before.processor, window.after.processor) {
+        let micros = (after - before).as_secs_f64() * 1e6;
+        readings.push(Reading::new("cpuPerStep", micros / (STEPS * instances), Unit::CpuMicros));
+    }
     readings.extend(Reading::peak_memory());
     readings
 }

@@ -77,7 +77,7 @@ struct Stage<'a> {
 impl Stage<'_> {
     async fn play(&self, kept: bool) -> Result<(), Error> {
         let paint = self.paint;
-        self.say(&paint.bold("An order is fulfilled in five steps. We kill it in the third.\n"))?;
+        say(&paint.bold("An order is fulfilled in five steps. We kill it in the third.\n"))?;
         let mut events = Vec::new();
 
         let mut first = self.spawn()?;
@@ -91,13 +91,13 @@ impl Stage<'_> {
         tokio::time::sleep(SUSPENSE).await;
         first.child.kill().await.map_err(Error::io("killing the first process"))?;
         events.push(event(first.pid, Life::Killed));
-        self.say(&paint.red(&format!("\n✖ kill -9 {}\n", first.pid)))?;
+        say(&paint.red(&format!("\n✖ kill -9 {}\n", first.pid)))?;
 
-        self.say("What the database knows now:")?;
-        self.say(&timeline::known(&self.history().await?, paint))?;
+        say("What the database knows now:")?;
+        say(&timeline::known(&self.history().await?, paint))?;
         tokio::time::sleep(OUTAGE).await;
 
-        self.say("The same program again:")?;
+        say("The same program again:")?;
         let mut second = self.spawn()?;
         events.push(event(second.pid, Life::WentOn));
         self.follow(&mut second, None).await?;
@@ -113,29 +113,29 @@ impl Stage<'_> {
         let paint = self.paint;
         let history = self.history().await?;
         let title = format!("\nTimeline of {}, from its history:", order::ORDER);
-        self.say(&paint.bold(&title))?;
-        self.say(&timeline::render(&history, events, paint))?;
+        say(&paint.bold(&title))?;
+        say(&timeline::render(&history, events, paint))?;
 
         let ledger = Ledger::in_directory(self.directory);
         let effects = ledger.read()?;
-        self.say(&paint.bold("Effects on the world outside, from a plain file the steps write:"))?;
-        self.say(&timeline::tally(&effects, paint))?;
+        say(&paint.bold("Effects on the world outside, from a plain file the steps write:"))?;
+        say(&timeline::tally(&effects, paint))?;
         if !timeline::each_once(&effects) {
             let message = "a step had its effect more or less than once";
             return Err(Error::Unexpected(message.to_owned()));
         }
-        self.say("Every step took effect exactly once. What was stored never ran again; the step")?;
-        self.say("that the kill interrupted, and only that one, was tried again.\n")?;
-        self.say(&paint.bold("Next:"))?;
+        say("Every step took effect exactly once. What was stored never ran again; the step")?;
+        say("that the kill interrupted, and only that one, was tried again.\n")?;
+        say(&paint.bold("Next:"))?;
         if kept {
             let database = order::database(self.directory);
-            self.say(&format!("  look into {}", ledger.file().display()))?;
+            say(&format!("  look into {}", ledger.file().display()))?;
             let query = "SELECT * FROM execution_step_results";
-            self.say(&format!("  sqlite3 {} '{query}'", database.display()))?;
+            say(&format!("  sqlite3 {} '{query}'", database.display()))?;
         } else {
-            self.say("  abide demo --dir DIR   keep the database and look into it")?;
+            say("  abide demo --dir DIR   keep the database and look into it")?;
         }
-        self.say("  abide bench steps      see how fast this machine is at it")
+        say("  abide bench steps      see how fast this machine is at it")
     }
 
     fn spawn(&self) -> Result<Worker, Error> {
@@ -160,7 +160,7 @@ impl Stage<'_> {
             worker.told.next_line().await.map_err(Error::io("listening to a process"))?
         {
             let process = self.paint.cyan(&format!("[process {}]", worker.pid));
-            self.say(&format!("  {process} {line}"))?;
+            say(&format!("  {process} {line}"))?;
             if until.is_some_and(|until| line.starts_with(until)) {
                 return Ok(true);
             }
@@ -175,10 +175,10 @@ impl Stage<'_> {
         store.close().await?;
         Ok(history)
     }
+}
 
-    fn say(&self, text: &str) -> Result<(), Error> {
-        writeln!(std::io::stdout(), "{text}").map_err(Error::io("stdout"))
-    }
+fn say(text: &str) -> Result<(), Error> {
+    writeln!(std::io::stdout(), "{text}").map_err(Error::io("stdout"))
 }
 
 /// A process that runs the order.
