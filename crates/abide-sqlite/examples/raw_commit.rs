@@ -1,100 +1,114 @@
 //! How fast commits of one history row each are, by how many instances commit at a time.
 //!
-//! `cargo run --release -p abide-sqlite --example raw_commit [directory] [seconds]`
+//! Each task starts an instance, commits its steps one after the other, each awaited, ends it with
+//! the last, and goes on with the next instance.
+//!
+//! `cargo run --release -p abide-sqlite --example raw_commit [steps] [seconds] [in flight]`
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use abide::history::{Entries, Entry, EntryKind, StepKind};
-use abide::store::{Commit, Committed, Epoch, IfExists, Started, Store};
-use abide::{InstanceId, InstanceKey, Json, NewInstance, Result, Transition};
+use abide::store::{Commit, Committed, IfExists, Started, Store};
+use abide::{End, Error, InstanceId, Json, NewInstance, Result, Transition};
 use abide_sqlite::SqliteStore;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    let directory = arguments.next().map_or_else(std::env::temp_dir, PathBuf::from);
-    let seconds = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(3);
-    let only: Option<usize> = arguments.next().and_then(|text| text.parse().ok());
+    let mut arguments = std::env::args().skip(1).map(|text| text.parse::<usize>().ok());
+    let steps = arguments.next().flatten().unwrap_or(100);
+    let seconds = arguments.next().flatten().unwrap_or(3);
+    let only = arguments.next().flatten();
     for in_flight in [1, 64, 256, 1024] {
         if only.is_none_or(|only| only == in_flight) {
-            measure(&directory, in_flight, Duration::from_secs(seconds)).await?;
+            measure(steps, in_flight, Duration::from_secs(seconds as u64)).await?;
         }
     }
     Ok(())
 }
 
-async fn measure(directory: &std::path::Path, in_flight: usize, time: Duration) -> Result<()> {
-    let path = directory.join(format!("raw_commit_{}.db", std::process::id()));
-    let store = SqliteStore::open(&path).await?;
-    let claims = start(&store, in_flight).await?;
-    let (stop, rows) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-    let (before, began) = (store.stats(), Instant::now());
-    let tasks: Vec<_> = claims
-        .into_iter()
-        .map(|(key, epoch)| {
-            let (store, stop, rows) = (store.clone(), Arc::clone(&stop), Arc::clone(&rows));
-            tokio::spawn(async move {
-                while !stop.load(Ordering::Relaxed) {
-                    let commit = Commit { key, run: 1, epoch, transition: Arc::new(step()) };
-                    match store.commit(commit).await {
-                        Ok(Committed::Stored) => rows.fetch_add(1, Ordering::Relaxed),
-                        other => return eprintln!("commit: {other:?}"),
-                    };
-                }
-            })
+/// What the tasks of one measurement share.
+struct Load {
+    store: SqliteStore,
+    steps: usize,
+    started: AtomicU64,
+    committed: AtomicU64,
+    stop: AtomicBool,
+}
+
+async fn measure(steps: usize, in_flight: usize, time: Duration) -> Result<()> {
+    let load = Arc::new(Load {
+        store: SqliteStore::open_temporary().await?,
+        steps,
+        started: AtomicU64::new(0),
+        committed: AtomicU64::new(0),
+        stop: AtomicBool::new(false),
+    });
+    let began = Instant::now();
+    let tasks: Vec<_> = (0..in_flight)
+        .map(|_| {
+            let load = Arc::clone(&load);
+            tokio::spawn(async move { load.run().await })
         })
         .collect();
     tokio::time::sleep(time).await;
-    let (took, stats) = (began.elapsed().as_secs_f64(), store.stats());
-    let done = rows.load(Ordering::Relaxed);
-    stop.store(true, Ordering::Relaxed);
+    let (took, stats) = (began.elapsed().as_secs_f64(), load.store.stats());
+    let committed = load.committed.load(Ordering::Relaxed);
+    load.stop.store(true, Ordering::Relaxed);
     for task in tasks {
-        drop(task.await);
+        task.await.unwrap_or(Err(Error::ShutDown))?;
     }
     println!(
-        "{in_flight:5} in flight: {:9.0} rows/s, {:6.0} transactions/s",
-        done as f64 / took,
-        (stats.commits - before.commits) as f64 / took,
+        "{in_flight:5} in flight, {steps} steps: {:8.0} commits/s in {:5.0} transactions/s",
+        committed as f64 / took,
+        stats.commits as f64 / took,
     );
-    store.close().await?;
-    for suffix in ["", ".lock"] {
-        drop(std::fs::remove_file(format!("{}{suffix}", path.display())));
-    }
     Ok(())
 }
 
-async fn start(store: &SqliteStore, count: usize) -> Result<Vec<(InstanceKey, Epoch)>> {
-    let new = |n: usize| {
-        Ok(NewInstance {
-            id: InstanceId::new(format!("wf_{n}"))?,
-            workflow: "bench".into(),
-            version: 1,
-            input: Json::null(),
-            correlation_id: None,
-            tags: vec![],
-            start_at: None,
-            timeout: None,
-            first: None,
-        })
-    };
-    let new = (0..count).map(new).collect::<Result<Vec<_>>>()?;
-    let started = store.start(new, IfExists::Error).await?;
-    Ok(started
-        .into_iter()
-        .filter_map(|started| match started {
-            Started::Running { key, epoch, .. } => Some((key, epoch)),
-            Started::Queued(_) | Started::Existing(_) => None,
-        })
-        .collect())
+impl Load {
+    async fn run(&self) -> Result<()> {
+        loop {
+            let n = self.started.fetch_add(1, Ordering::Relaxed);
+            let started = self.store.start(vec![new(n)?], IfExists::Error).await?;
+            let [Started::Running { key, epoch, .. }] = started[..] else {
+                return Err(Error::ShutDown);
+            };
+            for nth in 1..=self.steps {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                let transition = Arc::new(step(nth == self.steps));
+                let commit = Commit { key, run: 1, epoch, transition };
+                if self.store.commit(commit).await? == Committed::Fenced {
+                    return Err(Error::ShutDown);
+                }
+                self.committed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
 }
 
-/// What finishing one step and beginning the next puts into the history.
-fn step() -> Transition {
+fn new(n: u64) -> Result<NewInstance> {
+    Ok(NewInstance {
+        id: InstanceId::new(format!("wf_{n:012}"))?,
+        workflow: "bench".into(),
+        version: 1,
+        input: Json::null(),
+        correlation_id: None,
+        tags: vec![],
+        start_at: None,
+        timeout: None,
+        first: None,
+    })
+}
+
+/// What finishing one step puts into the history.
+fn step(last: bool) -> Transition {
     let mut done = Entry::of_step(EntryKind::StepCompleted, &"charge card".into(), StepKind::Step);
     done.attempt = Some(1);
     done.payload = Json::encode(&42).ok();
-    Transition { entries: Entries::of(&[done]), ..Transition::default() }
+    let end = last.then(|| End::Completed(Json::null()));
+    Transition { entries: Entries::of(&[done]), end, ..Transition::default() }
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use abide::{Error, Result};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::failure::to_caller;
@@ -57,7 +58,11 @@ pub(crate) fn own(path: &Path) -> Result<Ownership> {
 pub(crate) fn open_writer(path: &Path) -> Result<Connection> {
     check_whole(path)?;
     let mut connection = Connection::open(path).map_err(|error| to_caller(&error))?;
-    tune_writer(&connection).map_err(|error| to_caller(&error))?;
+    let mode = tune_writer(&connection).map_err(|error| to_caller(&error))?;
+    if mode != "wal" {
+        let reason = format!("{} can't use a WAL, its journal is {mode}", path.display());
+        return Err(Error::StoreUnavailable { reason, retry_in: BUSY });
+    }
     schema::migrate(&mut connection, schema::MIGRATIONS)?;
     Ok(connection)
 }
@@ -68,23 +73,33 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection> {
     let open = || {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY)?;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        keep_statements(&connection)?;
         connection.pragma_update(None, "cache_size", -8 * 1024)?;
         Ok(connection)
     };
     open().map_err(|error: rusqlite::Error| to_caller(&error))
 }
 
-fn tune_writer(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(BUSY)?;
+/// Prepared once, used for ever: without the stability guarantee SQLite plans a query anew whenever
+/// a bound value might suit another index.
+fn keep_statements(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
+}
+
+/// Sets what lasts as long as the connection; answers with the journal mode, which SQLite only
+/// changes where the file system allows it.
+fn tune_writer(connection: &Connection) -> rusqlite::Result<String> {
+    connection.busy_timeout(BUSY)?;
+    keep_statements(connection)?;
+    let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     // FULL syncs the WAL with every commit: acknowledged means durable, also after power loss.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "cache_size", -16 * 1024)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update_and_check(None, "wal_autocheckpoint", CHECKPOINT_PAGES, |_| Ok(()))?;
-    connection.pragma_update_and_check(None, "journal_size_limit", WAL_KEPT_BYTES, |_| Ok(()))
+    connection.pragma_update_and_check(None, "journal_size_limit", WAL_KEPT_BYTES, |_| Ok(()))?;
+    Ok(mode)
 }
 
 /// Refuses a file that is no database or lost its end. SQLite itself would notice only when it

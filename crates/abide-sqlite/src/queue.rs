@@ -1,9 +1,10 @@
 //! What waits for the writer.
 //!
 //! The writer takes everything at once, so the queue is a vector behind a lock that is held for a
-//! push or a swap; the writer is woken only when it sleeps.
+//! push or a swap; the writer is woken only when it sleeps and there is enough for it.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use abide::lifecycle::Control;
 use abide::store::{Claimed, Commit, Committed, Epoch, IfExists, Listener, Started};
@@ -78,7 +79,8 @@ pub(crate) struct Queue {
 #[derive(Default)]
 struct State {
     commands: Vec<Command>,
-    writer_sleeps: bool,
+    /// How many commands wake the writer; none does while it is awake.
+    wakes_at: Option<usize>,
     /// Why nothing is taken any more.
     closed: Option<String>,
 }
@@ -100,7 +102,7 @@ impl Queue {
             return Err(Error::RateLimited { queued, limit });
         }
         state.commands.push(command);
-        let wake = std::mem::take(&mut state.writer_sleeps);
+        let wake = state.wakes_at.take_if(|enough| queued + 1 >= *enough).is_some();
         // Dropped before the notification, or the writer wakes only to wait for the lock.
         drop(state);
         if wake {
@@ -125,16 +127,41 @@ impl Queue {
 
     /// Waits until there is something and swaps it with `taken`, which must be empty. `false` when
     /// the queue is closed and nothing is left.
-    pub(crate) fn take(&self, taken: &mut Vec<Command>) -> bool {
+    pub(crate) fn take(&self, taken: &mut Vec<Command>, gather: Gather) -> bool {
         let mut state = self.state.lock();
         while state.commands.is_empty() {
             if state.closed.is_some() {
                 return false;
             }
-            state.writer_sleeps = true;
+            state.wakes_at = Some(1);
             self.filled.wait(&mut state);
         }
+        // Those who were just answered are likely to be back in a moment.
+        let expected = state.commands.len().saturating_add(gather.answered);
+        if !gather.patience.is_zero() && gather.answered > 1 && state.closed.is_none() {
+            let until = Instant::now() + gather.patience;
+            while state.commands.len() < expected && state.closed.is_none() {
+                state.wakes_at = Some(expected);
+                if self.filled.wait_until(&mut state, until).timed_out() {
+                    break;
+                }
+            }
+        }
+        state.wakes_at = None;
         std::mem::swap(&mut state.commands, taken);
         true
     }
+}
+
+/// Whether it pays to wait for more commands, judged by the batch before.
+///
+/// Without waiting, callers that come back after each answer fall into two halves, one queued
+/// while the other is synced. That is best when the writer is busy, but on a slow disk it costs
+/// twice the syncs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Gather {
+    /// How many callers were just answered.
+    pub(crate) answered: usize,
+    /// How long to wait for them at most.
+    pub(crate) patience: Duration,
 }

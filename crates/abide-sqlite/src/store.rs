@@ -103,6 +103,12 @@ impl SqliteStore {
         self.ask(usize::MAX, |reply| Command::Order(Order::Execute(sql, reply))).await
     }
 
+    #[cfg(test)]
+    pub(crate) fn fail_next_commit(&self, code: i32) {
+        let order = Command::Order(Order::FailCommit(code));
+        self.inner.shared.queue.push(order).unwrap();
+    }
+
     /// Opens on the thread that will write, because opening reads and may have to recover.
     pub(crate) async fn open_with(
         options: Options,

@@ -9,6 +9,7 @@
 //! leaves open what is on the disk, the store closes: what it believes may no longer be true.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use std::vec::Drain;
 
 use abide::store::{Hint, Listener};
@@ -18,7 +19,7 @@ use rusqlite::Connection;
 
 use crate::claims::Claims;
 use crate::failure::{Trouble, commit_changed_nothing, to_caller};
-use crate::queue::{Command, Order, Queue, Reply};
+use crate::queue::{Command, Gather, Order, Queue, Reply};
 use crate::reader::Readers;
 use crate::stats::Counters;
 use answer::Answer;
@@ -34,6 +35,13 @@ mod start;
 
 /// Commands in one transaction, at most: what bounds how long the first of them waits.
 const BATCH: usize = 4096;
+
+/// Bytes of history after which a transaction takes no more: what bounds the WAL and the wait when
+/// payloads are large.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// How long a batch may wait to grow, at most.
+const MAX_PATIENCE: Duration = Duration::from_millis(1);
 
 /// What the writer shares with the handles and the readers.
 #[derive(Clone)]
@@ -55,6 +63,7 @@ pub(crate) struct Writer {
     farewells: Vec<Reply<()>>,
     /// Reused from batch to batch.
     answers: Vec<Answer>,
+    gather: Gather,
     #[cfg(test)]
     fail_commit: Option<i32>,
 }
@@ -76,6 +85,7 @@ impl Writer {
             listener: None,
             farewells: Vec::new(),
             answers: Vec::new(),
+            gather: Gather::default(),
             #[cfg(test)]
             fail_commit: None,
         })
@@ -87,7 +97,7 @@ impl Writer {
         let mut taken = Vec::new();
         let queue = Arc::clone(&self.shared.queue);
         let _closes = CloseOnExit(&queue);
-        while queue.take(&mut taken) {
+        while queue.take(&mut taken, self.gather) {
             let mut commands = taken.drain(..);
             while commands.len() > 0 {
                 if let Some(alone) = self.write(&mut commands) {
@@ -106,7 +116,7 @@ impl Writer {
         let mut claims = claims.lock();
         let (mark, keys) = (claims.mark(), self.keys);
         let (outcome, alone) = self.transact(&mut claims, commands, &mut answers);
-        match outcome {
+        let alone = match outcome {
             Outcome::Stored { hints, rows, changed } => {
                 claims.settle();
                 // Dropped before anyone is woken, or they would wait for it.
@@ -115,12 +125,14 @@ impl Writer {
                 self.shared.counters.count(u64::from(changed), commands, rows);
                 self.tell(hints);
                 answers.drain(..).for_each(|answer| answer.send(&self.shared));
+                alone
             }
             Outcome::Unchanged(error) => {
                 claims.undo_to(mark);
                 self.keys = keys;
                 let error = to_caller(&error);
                 answers.drain(..).for_each(|a| a.fail(&error, &mut claims, &self.shared));
+                alone
             }
             Outcome::InDoubt(error) => {
                 claims.clear();
@@ -132,14 +144,14 @@ impl Writer {
                 let rest = alone.into_iter().map(Command::Order).chain(commands);
                 rest.for_each(|command| command.refuse(&closed));
                 self.refuse_queued(&closed);
-                self.answers = answers;
-                return None;
+                None
             }
-        }
+        };
         self.answers = answers;
         alone
     }
 
+    /// Fills a transaction and commits it, or makes sure that none is left open.
     fn transact(
         &mut self,
         claims: &mut Claims,
@@ -147,6 +159,7 @@ impl Writer {
         answers: &mut Vec<Answer>,
     ) -> (Outcome, Option<Order>) {
         let before = self.connection.total_changes();
+        let began = Instant::now();
         let mut alone = None;
         let filled = fill(
             &self.connection,
@@ -157,9 +170,12 @@ impl Writer {
             answers,
             &mut alone,
         );
+        let filling = began.elapsed();
         let outcome = match filled {
             Ok((hints, rows)) => match self.commit() {
                 Ok(()) => {
+                    let patience = patience(filling, began.elapsed() - filling);
+                    self.gather = Gather { answered: answers.len(), patience };
                     let changed = self.connection.total_changes() != before;
                     Outcome::Stored { hints, rows, changed }
                 }
@@ -221,7 +237,7 @@ impl Writer {
 
     fn refuse_queued(&mut self, closed: &Error) {
         let mut rest = Vec::new();
-        if self.shared.queue.take(&mut rest) {
+        if self.shared.queue.take(&mut rest, Gather::default()) {
             for command in rest {
                 match command {
                     Command::Order(Order::Close(reply)) => self.farewells.push(reply),
@@ -245,7 +261,7 @@ fn fill(
 ) -> rusqlite::Result<(Vec<Hint>, u64)> {
     connection.prepare_cached("BEGIN")?.execute([])?;
     let mut batch = Batch::new(connection, claims, keys, clock.now())?;
-    while answers.len() < BATCH {
+    while answers.len() < BATCH && batch.bytes < BATCH_BYTES {
         let Some(command) = commands.next() else { break };
         let write = match command {
             Command::Write(write) => write,
@@ -261,6 +277,11 @@ fn fill(
         }
     }
     Ok((batch.hints, batch.rows))
+}
+
+/// How long to wait for the next batch to grow: a part of a sync, when syncs are what takes time.
+fn patience(filling: Duration, syncing: Duration) -> Duration {
+    if syncing > filling * 2 { (syncing / 4).min(MAX_PATIENCE) } else { Duration::ZERO }
 }
 
 /// Splits the trouble of one command from that of its batch.
@@ -279,7 +300,7 @@ impl Drop for CloseOnExit<'_> {
     fn drop(&mut self) {
         self.0.close("the writer stopped");
         let mut left = Vec::new();
-        self.0.take(&mut left);
+        self.0.take(&mut left, Gather::default());
     }
 }
 

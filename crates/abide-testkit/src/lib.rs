@@ -1,1 +1,29 @@
-//! Placeholder.
+//! Everything to test Abide with, and what is built on it.
+//!
+//! - [`MemoryStore`]: the executable specification of [`abide::store::Store`].
+//! - [`ManualClock`]: time that moves only when a test moves it.
+//! - [`FaultStore`]: a store that fails and dies where a test says.
+//! - [`store_conformance!`]: the rules of every store, one test per sentence.
+//! - [`differential`]: random operations on which every store must agree.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::missing_panics_doc,
+    reason = "this is test support: a broken expectation ends the test that has it"
+)]
+
+mod clock;
+pub mod conformance;
+pub mod differential;
+mod fault;
+pub mod fixture;
+mod lab;
+mod listener;
+mod memory;
+
+pub use clock::ManualClock;
+pub use fault::{Fault, FaultStore};
+pub use lab::{Lab, Runner, in_words};
+pub use listener::Recorder;
+pub use memory::MemoryStore;

@@ -15,9 +15,12 @@ CREATE TABLE instances (
     workflow       TEXT NOT NULL,
     version        INTEGER NOT NULL,
     run            INTEGER NOT NULL CHECK (run > 0),
-    phase          TEXT NOT NULL CHECK (phase IN
-        ('completed', 'errored', 'terminated', 'queued', 'running', 'waiting', 'sleeping')),
-    paused         INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),
+    -- No `IN` in this table: a list of more than two words makes SQLite build a temporary table
+    -- with every write.
+    phase          TEXT NOT NULL CHECK (phase = 'completed' OR phase = 'errored'
+        OR phase = 'terminated' OR phase = 'queued' OR phase = 'running' OR phase = 'waiting'
+        OR phase = 'sleeping'),
+    paused         INTEGER NOT NULL DEFAULT 0 CHECK (paused = 0 OR paused = 1),
     queued_reason  TEXT,
     input          TEXT NOT NULL,
     context        TEXT,
@@ -28,7 +31,7 @@ CREATE TABLE instances (
     parent_id      TEXT,
     parent_run     INTEGER,
     parent_step    TEXT,
-    parent_awaited INTEGER CHECK (parent_awaited IN (0, 1)),
+    parent_awaited INTEGER CHECK (parent_awaited = 0 OR parent_awaited = 1),
     tags           TEXT,
     created_at     INTEGER NOT NULL,
     -- The last change of this row. What happened last may be a history row, which does not touch
@@ -40,10 +43,11 @@ CREATE TABLE instances (
     timeout_at     INTEGER,
     run_seq        INTEGER NOT NULL,
     status         TEXT GENERATED ALWAYS AS (CASE
-        WHEN phase IN ('completed', 'errored', 'terminated') THEN phase
+        WHEN phase = 'completed' OR phase = 'errored' OR phase = 'terminated' THEN phase
         WHEN paused THEN 'paused'
         ELSE phase END) VIRTUAL,
-    CHECK ((completed_at IS NOT NULL) = (phase IN ('completed', 'errored', 'terminated')))
+    CHECK ((completed_at IS NOT NULL)
+        = (phase = 'completed' OR phase = 'errored' OR phase = 'terminated'))
 ) STRICT;
 
 -- Each index serves one question and holds only the rows that question may ask for.

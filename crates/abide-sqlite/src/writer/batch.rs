@@ -50,6 +50,8 @@ pub(super) struct Batch<'w> {
     pub(super) hints: Vec<Hint>,
     /// How many history rows were written.
     pub(super) rows: u64,
+    /// How many bytes of history were written.
+    pub(super) bytes: usize,
     /// Held for the whole batch: this one statement is most of what a writer does.
     append: CachedStatement<'w>,
 }
@@ -72,7 +74,7 @@ impl<'w> Batch<'w> {
             "INSERT INTO history (id, instance, run, seq, numbered, at, entries)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?;
-        Ok(Self { connection, claims, keys, now, hints: Vec::new(), rows: 0, append })
+        Ok(Self { connection, claims, keys, now, hints: Vec::new(), rows: 0, bytes: 0, append })
     }
 
     /// Writes a history row. Whoever calls it keeps the claim's numbers right.
@@ -95,6 +97,7 @@ impl<'w> Batch<'w> {
         ])?;
         self.keys.next_row += 1;
         self.rows += 1;
+        self.bytes += text.len();
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use abide::history::Entries;
 use abide::lifecycle;
 use abide::store::{IfExists, Started};
 use abide::{Error, InstanceKey, NewInstance, Parent, Phase, Timestamp};
-use rusqlite::named_params;
+use rusqlite::params;
 
 use super::batch::{Batch, Head};
 use super::commit::{Speaker, refuse_parked_end};
@@ -103,34 +103,33 @@ impl Batch<'_> {
             "INSERT INTO instances (key, id, workflow, version, run, phase, input, correlation_id,
                  parent_key, parent_id, parent_run, parent_step, parent_awaited, tags,
                  created_at, updated_at, wake_at, timeout_ms, timeout_at, run_seq)
-             VALUES (:key, :id, :workflow, :version, 1, :phase, :input, :correlation_id,
-                 :parent_key, :parent_id, :parent_run, :parent_step, :parent_awaited, :tags,
-                 :now, :now, :wake_at, :timeout_ms, :timeout_at, :run_seq)
+             VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15, ?16,
+                 ?17, ?18)
              ON CONFLICT (id) DO NOTHING",
         )?;
         let key = self.keys.next_instance;
         let phase = if later.is_some() { Phase::Queued } else { Phase::Running };
         let timeout_at = new.timeout.map(|timeout| later.unwrap_or(self.now).after(timeout).0);
-        let inserted = insert.execute(named_params! {
-            ":key": key,
-            ":id": new.id.as_str(),
-            ":workflow": &*new.workflow,
-            ":version": new.version,
-            ":phase": phase.as_str(),
-            ":input": new.input.as_str(),
-            ":correlation_id": new.correlation_id,
-            ":parent_key": parent.map(|parent| parent.key.0),
-            ":parent_id": parent.map(|parent| parent.id.as_str()),
-            ":parent_run": parent.map(|parent| parent.run),
-            ":parent_step": parent.map(|parent| &*parent.step),
-            ":parent_awaited": parent.map(|parent| parent.awaited),
-            ":tags": tags(&new.tags)?,
-            ":now": self.now.0,
-            ":wake_at": later.map(|later| later.0),
-            ":timeout_ms": new.timeout.map(millis),
-            ":timeout_at": timeout_at,
-            ":run_seq": FIRST_SEQ,
-        })?;
+        let inserted = insert.execute(params![
+            key,
+            new.id.as_str(),
+            &*new.workflow,
+            new.version,
+            phase.as_str(),
+            new.input.as_str(),
+            new.correlation_id,
+            parent.map(|parent| parent.key.0),
+            parent.map(|parent| parent.id.as_str()),
+            parent.map(|parent| parent.run),
+            parent.map(|parent| &*parent.step),
+            parent.map(|parent| parent.awaited),
+            tags(&new.tags)?,
+            self.now.0,
+            later.map(|later| later.0),
+            new.timeout.map(millis),
+            timeout_at,
+            FIRST_SEQ,
+        ])?;
         Ok((inserted == 1).then(|| self.keys.instance()))
     }
 }

@@ -231,7 +231,11 @@ impl Run {
                     self.resident.state.lock().release(withheld);
                     self.resident.set_poll_due();
                 }
-                News::Ended | News::Restarted => return true,
+                News::Ended => {
+                    self.over = true;
+                    return true;
+                }
+                News::Restarted => return true,
                 News::Stuck => self.report_stuck(),
                 News::Evict => {
                     if self.is_parked()

@@ -1,0 +1,233 @@
+//! What every store must do, one case per sentence of the rules in [`abide::store::Store`].
+//!
+//! ```
+//! use std::sync::Arc;
+//! use abide_testkit::{ManualClock, MemoryStore};
+//!
+//! async fn fresh(clock: ManualClock) -> MemoryStore {
+//!     MemoryStore::new(Arc::new(clock))
+//! }
+//! abide_testkit::store_conformance!(fresh);
+//! ```
+//!
+//! A case does not assume that hints are sent, or a release is done, before the call is answered. It
+//! does assume that both are before a later write is answered.
+
+#![allow(missing_docs, reason = "the name of a case is the sentence that it checks")]
+
+use std::future::Future;
+use std::sync::Arc;
+
+use abide::Timestamp;
+use abide::store::Store;
+
+use crate::{Lab, ManualClock};
+
+pub mod arrival;
+pub mod child;
+pub mod claim;
+pub mod commit;
+pub mod continued;
+pub mod due;
+pub mod hint;
+pub mod history;
+pub mod listing;
+pub mod pause;
+pub mod prune;
+pub mod restart;
+pub mod runnable;
+pub mod start;
+pub mod terminate;
+
+/// Runs one case on a fresh store, on a runtime of its own.
+pub fn check<S, F>(fresh: impl FnOnce(ManualClock) -> F, case: impl AsyncFnOnce(&Lab))
+where
+    S: Store,
+    F: Future<Output = S>,
+{
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let clock = ManualClock::at(Timestamp(1_700_000_000_000));
+        let store = Arc::new(fresh(clock.clone()).await);
+        case(&Lab::new(store, clock).await).await;
+    });
+}
+
+/// Checks a store against the whole suite, one test per case in a module `conformance`. Takes the
+/// path of an async function that makes an empty store with a clock.
+#[macro_export]
+macro_rules! store_conformance {
+    ($fresh:path) => {
+        mod conformance {
+            use super::*;
+            $crate::store_conformance!(@start $fresh:
+                what_begins_now_is_running_and_claimed, what_was_given_reads_back_equal,
+                a_batch_is_answered_in_order_with_rising_keys,
+                a_batch_of_nothing_is_answered_with_nothing,
+                an_id_that_exists_refuses_the_whole_batch,
+                the_id_of_an_ended_instance_is_still_taken,
+                an_id_that_comes_twice_refuses_the_whole_batch,
+                asked_to_return_it_answers_the_existing_and_starts_the_rest,
+                asked_to_return_it_answers_an_id_that_comes_twice_with_the_first,
+                what_begins_later_is_queued_and_nobodys, a_start_that_is_not_later_begins_now,
+                the_timeout_counts_from_acceptance_or_start,
+                the_first_transition_applies_behind_workflow_started,
+                an_end_in_the_first_transition_ends_it, a_first_transition_may_pause_or_continue,
+                every_instance_of_a_batch_has_a_claim_of_its_own
+            );
+            $crate::store_conformance!(@commit $fresh:
+                everything_in_a_transition_is_stored_at_once,
+                entries_are_numbered_without_gap_across_commits,
+                marks_have_no_number_and_are_not_shown,
+                parking_again_replaces_the_wake_up_and_the_reason,
+                what_a_transition_leaves_out_stays, children_come_after_the_park_and_before_the_end,
+                an_instance_that_pauses_itself_keeps_its_claim, an_end_is_shown_with_its_result,
+                a_failure_is_shown_with_its_error,
+                every_stored_commit_is_something_that_happened, an_older_or_made_up_claim_is_fenced,
+                the_claim_of_another_instance_is_fenced, another_run_is_fenced,
+                after_the_end_everything_is_fenced,
+                a_fenced_commit_starts_no_child_and_tells_nobody,
+                what_finishes_during_a_pause_is_stored
+            );
+            $crate::store_conformance!(@claim $fresh:
+                every_claim_is_higher_and_fences_the_one_before,
+                what_is_gone_ended_or_paused_cannot_be_claimed,
+                what_is_parked_or_queued_can_be_claimed,
+                a_claim_reads_the_instance_and_its_current_run_with_marks,
+                attaching_voids_every_claim, only_the_last_one_attached_hears,
+                a_released_instance_is_nobodys,
+                releasing_another_claim_than_the_present_one_changes_nothing
+            );
+            $crate::store_conformance!(@child $fresh:
+                a_child_begins_running_unclaimed_and_tied_to_its_parent,
+                children_begin_in_the_order_they_were_asked_for,
+                a_detached_child_arrives_as_completed_at_once,
+                a_child_whose_id_is_taken_arrives_as_refused,
+                a_refused_child_does_not_stop_the_next_one, an_instance_cannot_be_its_own_child
+            );
+            $crate::store_conformance!(@arrival $fresh:
+                the_result_of_a_child_wakes_its_parent, the_failure_of_a_child_wakes_its_parent,
+                the_termination_of_a_child_wakes_its_parent,
+                a_parent_nobody_runs_is_runnable_after_an_arrival,
+                a_parent_that_runs_keeps_its_wake_up, a_queued_parent_stays_queued,
+                a_paused_parent_is_told_underneath_its_pause, an_ended_parent_is_told_nothing,
+                a_parent_in_another_run_is_told_nothing, a_pruned_parent_is_told_nothing,
+                a_parent_is_told_once, a_child_restarted_before_its_end_still_tells_its_parent,
+                a_restarted_parent_is_told_of_the_children_of_its_new_run,
+                the_end_of_a_detached_child_is_told_to_nobody
+            );
+            $crate::store_conformance!(@pause $fresh:
+                a_pause_shows_at_once_and_leaves_the_phase, resuming_what_has_begun_makes_it_run,
+                resuming_what_has_not_begun_leaves_it_queued, a_pause_and_a_resume_leave_the_claim,
+                what_pauses_itself_can_be_resumed, pausing_twice_or_after_the_end_is_refused,
+                resuming_what_is_not_paused_is_refused, what_is_not_there_cannot_be_controlled,
+                children_are_not_paused
+            );
+            $crate::store_conformance!(@terminate $fresh:
+                termination_ends_it_with_the_reason, terminating_after_the_end_is_refused,
+                children_and_their_children_are_terminated_too, children_can_be_left_running,
+                children_that_ended_are_left_as_they_are,
+                paused_and_queued_children_are_terminated_too, compensation_arrives_and_unpauses,
+                compensation_leaves_the_wake_up_of_what_runs_as_any_arrival_does,
+                after_compensation_it_ends_as_terminated,
+                what_has_not_begun_has_nothing_to_compensate, children_compensate_too,
+                a_child_that_ends_at_once_arrives_at_a_parent_that_compensates
+            );
+            $crate::store_conformance!(@restart $fresh:
+                it_begins_anew_from_every_status, whoever_ran_it_has_to_claim_it_again,
+                the_deadline_begins_anew, what_has_not_begun_begins_at_once, children_live_on,
+                from_a_step_what_was_settled_before_it_is_kept,
+                from_a_step_kept_entries_stand_in_the_order_they_were_seen,
+                from_a_step_the_next_entries_follow_the_kept_ones,
+                from_an_unknown_step_is_refused_naming_the_known,
+                a_step_of_an_earlier_run_is_unknown, every_restart_opens_another_run
+            );
+            $crate::store_conformance!(@continued $fresh:
+                the_next_run_opens_with_its_input, whoever_ran_it_has_to_claim_it_again,
+                a_restart_keeps_the_input_of_the_last_run,
+                a_waiting_parent_gets_the_result_of_the_last_run,
+                a_parent_that_continues_waits_for_its_children_no_more,
+                children_of_the_handover_belong_to_the_run_that_started_them
+            );
+            $crate::store_conformance!(@runnable $fresh:
+                what_nobody_claimed_comes_in_order, it_is_read_in_pages,
+                what_is_parked_paused_or_ended_is_left_out,
+                what_is_queued_without_a_wake_up_could_begin_at_any_time
+            );
+            $crate::store_conformance!(@due $fresh:
+                the_earliest_comes_first_and_then_the_oldest, until_is_not_included,
+                it_is_read_in_pages, claimed_or_not_it_is_due,
+                what_is_queued_for_a_moment_is_due_then,
+                what_is_paused_ended_or_not_timed_is_left_out
+            );
+            $crate::store_conformance!(@listing $fresh:
+                by_workflow, by_status, by_the_beginning_of_the_id, by_correlation_id, by_tag,
+                by_parent, by_the_moment_of_acceptance, by_a_text_in_the_input,
+                everything_given_must_hold, pages_have_neither_gap_nor_duplicate,
+                what_is_accepted_meanwhile_does_not_shift_a_page
+            );
+            $crate::store_conformance!(@history $fresh:
+                it_is_read_in_pages_that_may_cut_a_row, every_cut_gives_the_same_whole,
+                it_goes_on_through_all_runs, of_an_instance_that_is_not_there_is_refused,
+                of_an_instance_that_has_not_begun_there_is_none
+            );
+            $crate::store_conformance!(@prune $fresh:
+                only_what_ended_before_the_moment_goes, at_most_so_many_go_and_the_oldest_first,
+                what_has_not_ended_stays, everything_it_owned_goes_with_it,
+                its_id_is_free_again_and_its_key_is_not, children_of_a_pruned_parent_stay
+            );
+            $crate::store_conformance!(@hint $fresh:
+                a_hint_is_heard_only_after_its_effect_can_be_read,
+                a_hint_of_a_child_is_heard_only_after_the_child_can_be_read,
+                an_arrival_carries_what_was_recorded, an_end_carries_the_result,
+                quiet_verbs_send_nothing
+            );
+        }
+    };
+    (@$noun:ident $fresh:path: $($case:ident),* $(,)?) => {
+        mod $noun {
+            use super::*;
+            $(
+                #[test]
+                fn $case() {
+                    $crate::conformance::check($fresh, $crate::conformance::$noun::$case);
+                }
+            )*
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_case_is_in_the_macro() {
+        let list = include_str!("conformance.rs");
+        let sources = [
+            include_str!("conformance/start.rs"),
+            include_str!("conformance/commit.rs"),
+            include_str!("conformance/claim.rs"),
+            include_str!("conformance/child.rs"),
+            include_str!("conformance/arrival.rs"),
+            include_str!("conformance/pause.rs"),
+            include_str!("conformance/terminate.rs"),
+            include_str!("conformance/restart.rs"),
+            include_str!("conformance/continued.rs"),
+            include_str!("conformance/runnable.rs"),
+            include_str!("conformance/due.rs"),
+            include_str!("conformance/listing.rs"),
+            include_str!("conformance/history.rs"),
+            include_str!("conformance/prune.rs"),
+            include_str!("conformance/hint.rs"),
+        ];
+        let written: Vec<&str> = sources
+            .iter()
+            .flat_map(|source| source.lines())
+            .filter_map(|line| line.strip_prefix("pub async fn ")?.split('(').next())
+            .collect();
+        assert!(written.len() > 100, "found {}", written.len());
+        for case in written {
+            let listed = list.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == case);
+            assert!(listed, "{case} is never run");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The executable specification of a store: plain collections behind one mutex.
+//!
+//! Every verb is computed at once, while the lock is held; the answer is a future that is already
+//! ready. Read [`state`] for what is kept, then one module per group of verbs. Speed is no concern
+//! here, being obvious is: where another store disagrees with this one, one of the two is wrong.
+
+use std::sync::Arc;
+
+use abide::history::Recorded;
+use abide::lifecycle::Control;
+use abide::store::{
+    Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Started, Store,
+};
+use abide::{
+    Clock, Filter, Instance, InstanceId, InstanceKey, Listed, NewInstance, Page, Result,
+    SystemClock, Timestamp,
+};
+use parking_lot::Mutex;
+
+mod claim;
+mod commit;
+mod control;
+mod look;
+mod prune;
+mod start;
+mod state;
+
+use state::State;
+
+/// A store that forgets everything with its last clone. Clones share what they keep, so what a
+/// crashed engine leaves behind can be handed to the next one.
+#[derive(Clone)]
+pub struct MemoryStore {
+    clock: Arc<dyn Clock>,
+    shared: Arc<Mutex<Shared>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: State,
+    listener: Option<Arc<dyn Listener>>,
+}
+
+impl MemoryStore {
+    /// An empty store that takes its time from `clock`.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, shared: Arc::default() }
+    }
+
+    /// One verb: a whole transaction at one moment. The listener hears of it once it is visible
+    /// and the lock is free, because a listener may ask the store at once.
+    fn apply<T>(&self, verb: impl FnOnce(&mut State) -> Result<T>) -> Answer<T>
+    where
+        T: Send + 'static,
+    {
+        let mut shared = self.shared.lock();
+        shared.state.now = self.clock.now();
+        let answer = verb(&mut shared.state);
+        let hints = std::mem::take(&mut shared.state.hints);
+        let listener = shared.listener.clone();
+        drop(shared);
+        if let Some(listener) = listener {
+            hints.into_iter().for_each(|hint| listener.hint(hint));
+        }
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new(Arc::new(SystemClock::default()))
+    }
+}
+
+impl Store for MemoryStore {
+    fn attach(&self, listener: Arc<dyn Listener>) -> Answer<()> {
+        self.shared.lock().listener = Some(listener);
+        self.apply(|state| {
+            state.void_claims();
+            Ok(())
+        })
+    }
+
+    fn start(&self, new: Vec<NewInstance>, if_exists: IfExists) -> Answer<Vec<Started>> {
+        self.apply(|state| state.start(&new, if_exists))
+    }
+
+    fn commit(&self, commit: Commit) -> Answer<Committed> {
+        self.apply(|state| state.commit(&commit))
+    }
+
+    fn claim(&self, key: InstanceKey) -> Answer<Option<Claimed>> {
+        self.apply(|state| Ok(state.claim(key)))
+    }
+
+    fn release(&self, key: InstanceKey, epoch: Epoch) {
+        drop(self.apply(|state| {
+            state.release(key, epoch);
+            Ok(())
+        }));
+    }
+
+    fn control(&self, id: &InstanceId, control: Control) -> Answer<Instance> {
+        self.apply(|state| state.control(id, &control))
+    }
+
+    fn runnable(&self, after: InstanceKey, limit: usize) -> Answer<Vec<InstanceKey>> {
+        self.apply(|state| Ok(state.runnable(after, limit)))
+    }
+
+    fn due(&self, after: Due, until: Timestamp, limit: usize) -> Answer<Vec<Due>> {
+        self.apply(|state| Ok(state.due(after, until, limit)))
+    }
+
+    fn instance(&self, id: &InstanceId) -> Answer<Option<Instance>> {
+        self.apply(|state| Ok(state.instance(id)))
+    }
+
+    fn instances(&self, filter: Filter, page: Page) -> Answer<Listed> {
+        self.apply(|state| Ok(state.instances(&filter, page)))
+    }
+
+    fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>> {
+        self.apply(|state| state.history(id, after, limit))
+    }
+
+    fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {
+        self.apply(|state| Ok(state.prune(ended_before, limit)))
+    }
+}

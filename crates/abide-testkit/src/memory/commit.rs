@@ -1,0 +1,149 @@
+//! What a claimed instance did, and what follows from it: arrivals, ends and next runs.
+
+use abide::history::{Entries, Entry};
+use abide::lifecycle::{started, told_to_parent};
+use abide::store::{Commit, Committed, Ended, Hint};
+use abide::{End, InstanceKey, Json, Phase, Result, Transition};
+
+use super::state::State;
+
+impl State {
+    /// Applies a transition, unless the claim, the run or the life of the instance is over.
+    pub(super) fn commit(&mut self, commit: &Commit) -> Result<Committed> {
+        let speaks_for_it = self.kept.get(&commit.key).is_some_and(|kept| {
+            kept.claim == Some(commit.epoch)
+                && kept.instance.run == commit.run
+                && !kept.instance.phase.is_terminal()
+        });
+        if !speaks_for_it {
+            return Ok(Committed::Fenced);
+        }
+        self.record(commit.key, &commit.transition.entries.text())?;
+        self.apply(commit.key, &commit.transition)?;
+        Ok(Committed::Stored)
+    }
+
+    /// Everything in a transition but its history row: context, park, pause, children, end.
+    pub(super) fn apply(&mut self, key: InstanceKey, transition: &Transition) -> Result<()> {
+        let instance = &mut self.kept(key)?.instance;
+        if let Some(context) = &transition.context {
+            instance.context = Some(context.clone());
+        }
+        if let Some(park) = &transition.park {
+            instance.phase = park.phase;
+            instance.wake_at = park.wake_at;
+            instance.queued_reason = park.reason.clone();
+        }
+        if transition.pause {
+            self.pause(key)?;
+        }
+        for child in &transition.children {
+            self.start_child(key, child)?;
+        }
+        transition.end.as_ref().map_or(Ok(()), |end| self.end(key, end))
+    }
+
+    /// An overlay: the phase goes on underneath, and whoever holds the claim keeps it.
+    pub(super) fn pause(&mut self, key: InstanceKey) -> Result<()> {
+        self.kept(key)?.instance.paused = true;
+        self.hints.push(Hint::Paused(key));
+        Ok(())
+    }
+
+    /// Records something for an instance that it did not do itself, and wakes it.
+    pub(super) fn arrive(&mut self, key: InstanceKey, entry: &Entry) -> Result<()> {
+        if self.kept(key)?.instance.phase.is_terminal() {
+            return Ok(());
+        }
+        self.record(key, &Entries::of(std::slice::from_ref(entry)).text())?;
+        let kept = self.kept(key)?;
+        if matches!(kept.instance.phase, Phase::Waiting | Phase::Sleeping) {
+            kept.instance.phase = Phase::Running;
+            kept.instance.wake_at = None;
+        }
+        let arrived = kept.history.last().cloned();
+        self.hints.extend(arrived.map(|recorded| Hint::Arrived(key, recorded)));
+        Ok(())
+    }
+
+    /// Ends a run: for good, or by opening the next one.
+    pub(super) fn end(&mut self, key: InstanceKey, end: &End) -> Result<()> {
+        match end {
+            End::Continued(input) => self.open_next_run(key, input.clone(), &[started(input)]),
+            End::Completed(output) => {
+                self.kept(key)?.instance.output = Some(output.clone());
+                self.end_for_good(key, Phase::Completed, end)
+            }
+            End::Errored(failure) => {
+                self.kept(key)?.instance.error = Some(failure.clone());
+                self.end_for_good(key, Phase::Errored, end)
+            }
+            End::Terminated(failure) => {
+                self.kept(key)?.instance.error = Some(failure.clone());
+                self.end_for_good(key, Phase::Terminated, end)
+            }
+        }
+    }
+
+    fn end_for_good(&mut self, key: InstanceKey, phase: Phase, end: &End) -> Result<()> {
+        let now = self.now;
+        let kept = self.kept(key)?;
+        kept.claim = None;
+        let instance = &mut kept.instance;
+        instance.phase = phase;
+        instance.paused = false;
+        instance.queued_reason = None;
+        instance.wake_at = None;
+        instance.completed_at = Some(now);
+        let told = told_to_parent(instance, end);
+        let parent = instance.parent.as_mut().map(|parent| {
+            // Told once: a restarted child is a stranger to its parent.
+            parent.awaited = false;
+            (parent.key, parent.run)
+        });
+        let ended = Ended {
+            key,
+            id: instance.id.clone(),
+            status: instance.status(),
+            output: instance.output.clone(),
+            error: instance.error.clone(),
+        };
+        if let (Some(entry), Some((parent, run))) = (told, parent) {
+            let waits = self.kept.get(&parent).is_some_and(|kept| kept.instance.run == run);
+            if waits {
+                self.arrive(parent, &entry)?;
+            }
+        }
+        self.hints.push(Hint::Ended(ended));
+        Ok(())
+    }
+
+    /// Run + 1: nothing of the last one is left but the history. Whoever ran it has to claim it
+    /// again.
+    pub(super) fn open_next_run(
+        &mut self,
+        key: InstanceKey,
+        input: Json,
+        opening: &[Entry],
+    ) -> Result<()> {
+        let now = self.now;
+        let kept = self.kept(key)?;
+        kept.claim = None;
+        let instance = &mut kept.instance;
+        instance.run += 1;
+        instance.run_seq = instance.next_seq;
+        instance.phase = Phase::Running;
+        instance.paused = false;
+        instance.queued_reason = None;
+        instance.input = input;
+        instance.context = None;
+        instance.output = None;
+        instance.error = None;
+        instance.completed_at = None;
+        instance.wake_at = None;
+        instance.timeout_at = instance.timeout.map(|timeout| now.after(timeout));
+        self.record(key, &Entries::of(opening).text())?;
+        self.hints.push(Hint::Restarted(key));
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! Changing the life of an instance from outside.
+
+use abide::history::{Entries, Entry};
+use abide::lifecycle::{Control, Decision, decide};
+use abide::store::Hint;
+use abide::{Error, Instance, InstanceId, InstanceKey, Phase, Result, Terminate};
+
+use super::state::State;
+
+impl State {
+    /// Does what was asked of an instance, or nothing.
+    pub(super) fn control(&mut self, id: &InstanceId, control: &Control) -> Result<Instance> {
+        let Some(key) = self.keys.get(id).copied() else {
+            return Err(Error::InstanceNotFound { id: id.clone() });
+        };
+        self.tell(key, control)?;
+        Ok(self.kept(key)?.instance.clone())
+    }
+
+    fn tell(&mut self, key: InstanceKey, control: &Control) -> Result<()> {
+        let kept = self.kept(key)?;
+        match decide(&kept.instance, control, || Ok(kept.current_run()))? {
+            Decision::Pause(entry) => {
+                self.record_one(key, entry)?;
+                self.pause(key)?;
+            }
+            Decision::Resume(entry) => {
+                self.record_one(key, entry)?;
+                self.resume(key)?;
+            }
+            Decision::Terminate(entry, end) => {
+                self.record_one(key, entry)?;
+                self.end(key, &end)?;
+            }
+            Decision::Compensate(entry) => {
+                kept.instance.paused = false;
+                self.arrive(key, &entry)?;
+            }
+            Decision::Restart(entries) => {
+                let input = kept.instance.input.clone();
+                self.open_next_run(key, input, &entries)?;
+            }
+        }
+        match control {
+            Control::Terminate(how) if how.cascade => self.tell_children(key, how),
+            _ => Ok(()),
+        }
+    }
+
+    /// What has begun is looked at anew; what has not keeps waiting for its start.
+    fn resume(&mut self, key: InstanceKey) -> Result<()> {
+        let instance = &mut self.kept(key)?.instance;
+        instance.paused = false;
+        if instance.phase != Phase::Queued {
+            instance.phase = Phase::Running;
+            instance.wake_at = None;
+            self.hints.push(Hint::Runnable(key));
+        }
+        Ok(())
+    }
+
+    /// Each child is told with all of its own children before the next one is.
+    fn tell_children(&mut self, key: InstanceKey, how: &Terminate) -> Result<()> {
+        let told = Control::Terminate(how.for_child(&self.kept(key)?.instance));
+        let children: Vec<InstanceKey> = self
+            .kept
+            .values()
+            .map(|kept| &kept.instance)
+            .filter(|child| child.parent.as_ref().is_some_and(|parent| parent.key == key))
+            .filter(|child| !child.phase.is_terminal())
+            .map(|child| child.key)
+            .collect();
+        children.into_iter().try_for_each(|child| self.tell(child, &told))
+    }
+
+    fn record_one(&mut self, key: InstanceKey, entry: Entry) -> Result<()> {
+        self.record(key, &Entries::of(&[entry]).text())
+    }
+}

@@ -1,0 +1,73 @@
+//! What is kept: instances by key, each with its claim and its history.
+
+use std::collections::{BTreeMap, HashMap};
+
+use abide::history::{EntryKind, Recorded, decode_row};
+use abide::store::{Epoch, Hint};
+use abide::{Error, Instance, InstanceId, InstanceKey, Result, Timestamp};
+
+/// Everything there is.
+#[derive(Default)]
+pub(super) struct State {
+    /// By key, which is the order in which they were created.
+    pub(super) kept: BTreeMap<InstanceKey, Kept>,
+    pub(super) keys: HashMap<InstanceId, InstanceKey>,
+    /// The last key given out. It only rises, so that a pruned key never comes back.
+    pub(super) last_key: i64,
+    /// The last epoch given out, to whichever instance.
+    pub(super) last_epoch: i64,
+    /// The moment of the present verb: everything in one transaction happens at once.
+    pub(super) now: Timestamp,
+    /// What to tell the listener once the present verb is done.
+    pub(super) hints: Vec<Hint>,
+}
+
+/// One instance with everything it owns.
+pub(super) struct Kept {
+    pub(super) instance: Instance,
+    /// Who may write for it. The claim of an ended or restarted instance is gone.
+    pub(super) claim: Option<Epoch>,
+    /// All runs, marks included.
+    pub(super) history: Vec<Recorded>,
+}
+
+impl State {
+    /// An instance that must be there, because something that is there names it.
+    pub(super) fn kept(&mut self, key: InstanceKey) -> Result<&mut Kept> {
+        self.kept.get_mut(&key).ok_or_else(|| Error::corrupt(format!("no instance {key:?}")))
+    }
+
+    /// Adds a row to the history of an instance, and numbers its entries.
+    pub(super) fn record(&mut self, key: InstanceKey, row: &str) -> Result<()> {
+        let now = self.now;
+        let Kept { instance, history, .. } = self.kept(key)?;
+        let recorded = decode_row(row, instance.next_seq, instance.run, now)?;
+        for entry in recorded {
+            if is_numbered(&entry) {
+                instance.next_seq = entry.seq + 1;
+            }
+            history.push(entry);
+        }
+        instance.updated_at = now;
+        Ok(())
+    }
+
+    /// The right to run an instance that nobody had before.
+    pub(super) fn next_epoch(&mut self) -> Epoch {
+        self.last_epoch += 1;
+        Epoch(self.last_epoch)
+    }
+}
+
+impl Kept {
+    /// The history of the current run, marks included: what replay needs.
+    pub(super) fn current_run(&self) -> Vec<Recorded> {
+        let run = self.instance.run;
+        self.history.iter().filter(|recorded| recorded.run == run).cloned().collect()
+    }
+}
+
+/// Whether it is shown outside. Marks are not.
+pub(super) fn is_numbered(recorded: &Recorded) -> bool {
+    recorded.entry.entry != EntryKind::Seen
+}

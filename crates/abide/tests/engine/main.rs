@@ -1,0 +1,4 @@
+//! What the engine promises, on every store.
+
+mod steps;
+mod world;

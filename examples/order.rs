@@ -1,0 +1,74 @@
+//! An order: a payment provider that fails now and then, a cooling-off sleep, a parcel.
+//!
+//! Start it, kill it whenever you like, start it again: it goes on where it was. The id makes a
+//! second start of the same order harmless.
+//!
+//! `cargo run -p abide-examples --bin order`
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use abide::prelude::*;
+use abide_sqlite::SqliteStore;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize)]
+struct Order {
+    id: u64,
+    amount: u32,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Receipt {
+    charge: String,
+    parcel: String,
+}
+
+async fn order(cx: Cx, order: Order) -> Result<Receipt> {
+    let charge = cx
+        .step("charge card", || payments::charge(&order))
+        .retry(Retry::times(5).delay("100ms").backoff(Backoff::Exponential))
+        .timeout("10 seconds")
+        .await?;
+    cx.sleep("cooling off", "2 seconds").await?;
+    let parcel = cx.step("ship", || warehouse::ship(&order)).await?;
+    Ok(Receipt { charge, parcel })
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let store = SqliteStore::open("order.db").await?;
+    let engine = Engine::builder(store).workflow("order", order).start().await?;
+
+    let order = Order { id: 42, amount: 100 };
+    let start = Start::new(&order).id("order-42").if_exists(IfExists::Return);
+    let handle = engine.start("order", start).await?;
+    let receipt: Receipt = handle.result().await?;
+    println!("charged as {}, sent as {}", receipt.charge, receipt.parcel);
+    for step in handle.steps().await? {
+        println!("{:<12} {:<10} attempts: {}", step.name, step.status, step.attempts);
+    }
+    engine.shutdown().await;
+    Ok(())
+}
+
+/// A provider that is down for the first two calls.
+mod payments {
+    use super::{AtomicU32, Order, Ordering};
+
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+
+    pub(crate) async fn charge(order: &Order) -> Result<String, String> {
+        if CALLS.fetch_add(1, Ordering::SeqCst) < 2 {
+            return Err("the payment provider is down".into());
+        }
+        Ok(format!("ch_{}_{}", order.id, order.amount))
+    }
+}
+
+mod warehouse {
+    use super::Order;
+
+    pub(crate) async fn ship(order: &Order) -> Result<String, String> {
+        Ok(format!("parcel-{}", order.id))
+    }
+}

@@ -1,0 +1,50 @@
+//! Every example runs and says what its reader expects.
+
+use std::process::Command;
+
+/// Runs an example in an empty directory and returns what it printed.
+fn run(example: &str) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let output = Command::new(example).current_dir(dir.path()).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{example}: {stderr}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn hello_greets_loudly() {
+    assert_eq!(run(env!("CARGO_BIN_EXE_hello")), "HELLO, WORLD!\n");
+}
+
+#[test]
+fn order_survives_a_provider_that_fails_twice() {
+    let printed = run(env!("CARGO_BIN_EXE_order"));
+    assert!(printed.starts_with("charged as ch_42_100, sent as parcel-42\n"), "{printed}");
+    let charge = printed.lines().find(|line| line.starts_with("charge card")).unwrap();
+    assert!(charge.contains("completed") && charge.ends_with("attempts: 3"), "{printed}");
+}
+
+#[test]
+fn parallel_steps_come_together() {
+    let printed = run(env!("CARGO_BIN_EXE_parallel"));
+    assert_eq!(printed, "cheapest 61, a friend says 63, all together 198\n");
+}
+
+#[test]
+fn a_book_is_the_sum_of_its_chapters() {
+    let printed = run(env!("CARGO_BIN_EXE_children"));
+    assert!(printed.contains("6 words\n"), "{printed}");
+    assert!(printed.contains("Waiting Well is out\n"), "{printed}");
+    assert_eq!(printed.matches("child: chapter").count(), 3, "{printed}");
+}
+
+#[test]
+fn a_failed_trip_is_undone_last_booking_first() {
+    let printed = run(env!("CARGO_BIN_EXE_saga"));
+    let lines: Vec<_> = printed.lines().collect();
+    assert_eq!(
+        lines[..4],
+        ["booked flight", "booked hotel", "cancelled hotel-1", "cancelled flight-1"]
+    );
+    assert!(lines[4].contains("card declined"), "{printed}");
+}
