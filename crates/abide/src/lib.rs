@@ -6,6 +6,7 @@ mod cx;
 mod duration;
 mod engine;
 mod error;
+mod event;
 mod failure;
 pub mod history;
 mod id;
@@ -13,12 +14,15 @@ mod instance;
 mod json;
 pub mod lifecycle;
 mod listing;
+pub mod meeting;
+pub mod pattern;
 mod retry;
 mod run;
 mod status;
 mod steps;
 pub mod store;
 mod time;
+mod wait;
 mod workflow;
 
 pub use config::Config;
@@ -27,17 +31,21 @@ pub use cx::{Child, Cx, Detached, Sleep, Step};
 pub use duration::{DurationError, IntoDuration, parse as parse_duration};
 pub use engine::{Builder, Engine, Handle, Start};
 pub use error::{BoxError, Error, NonRetryable, Result};
+pub use event::{Buffer, Buffered, Delivered, Delivery, Event, Kind, OnTerminal};
 pub use failure::Failure;
 pub use id::{InstanceId, InstanceKey};
-pub use instance::{End, Instance, NewChild, NewInstance, Parent, Park, Transition};
+pub use instance::{
+    End, Instance, NewChild, NewInstance, NewSend, NewTake, Output, Parent, Park, Transition,
+};
 pub use json::Json;
 pub use lifecycle::Terminate;
-pub use listing::{Filter, Listed, Page};
+pub use listing::{Filter, Listed, Page, WaitFilter};
 pub use retry::{Backoff, Retry};
 pub use status::{Phase, Status};
 pub use steps::{FailedAttempt, StepRecord, StepStatus};
 pub use store::IfExists;
 pub use time::{Clock, SystemClock, Timestamp};
+pub use wait::{Hears, NewWait, Wait, WaitStatus};
 pub use workflow::Workflow;
 
 /// What a program that uses Abide usually needs.

@@ -29,6 +29,8 @@ impl Listener for Ear {
                     inner.wake(key);
                 }
             }
+            Hint::Due(due) => inner.timers.schedule(due.at, due.key, false),
+            Hint::OutputSet(..) => {}
             Hint::Paused(key) => {
                 inner.residents.tell(key, News::Paused);
             }

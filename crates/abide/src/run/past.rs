@@ -141,7 +141,10 @@ impl Past {
                 step.standing = Standing::Exhausted;
                 step.failed = 0;
             }
-            EntryKind::StepCancelled => step.standing = Standing::Cancelled,
+            EntryKind::WaitStarted => step.standing = Standing::Begun,
+            EntryKind::StepCancelled | EntryKind::WaitCancelled => {
+                step.standing = Standing::Cancelled
+            }
             _ => {
                 // The first outcome counts; a cancelled step has none.
                 if let Some(outcome) = entry.outcome()
@@ -178,7 +181,11 @@ impl PastStep {
 /// The step an entry is about, if it is about one.
 fn step_of(entry: &Entry) -> Option<&Arc<str>> {
     match entry.entry {
-        EntryKind::StepStarted
+        EntryKind::WaitStarted
+        | EntryKind::WaitFulfilled
+        | EntryKind::WaitExpired
+        | EntryKind::WaitCancelled
+        | EntryKind::StepStarted
         | EntryKind::StepCompleted
         | EntryKind::StepFailed
         | EntryKind::StepCancelled
@@ -186,7 +193,13 @@ fn step_of(entry: &Entry) -> Option<&Arc<str>> {
         | EntryKind::RetryExhausted
         | EntryKind::SleepStarted
         | EntryKind::SleepCompleted => entry.name.as_ref(),
-        EntryKind::TimeoutSet
+        EntryKind::EventReceived
+        | EntryKind::EventBuffered
+        | EntryKind::EventSuperseded
+        | EntryKind::EventDiscarded
+        | EntryKind::OutputSet
+        | EntryKind::MessageSent
+        | EntryKind::TimeoutSet
         | EntryKind::TimeoutExceeded
         | EntryKind::WorkflowStarted
         | EntryKind::WorkflowCompleted
