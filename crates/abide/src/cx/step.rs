@@ -129,7 +129,9 @@ where
     /// Runs the attempt until it has an outcome, and records that.
     fn poll_attempt(&mut self, op: OpId, task: &mut Context<'_>) -> Poll<()> {
         if self.attempt.is_none() {
-            match catch_unwind(AssertUnwindSafe(|| (self.function)())) {
+            match catch_unwind(AssertUnwindSafe(|| {
+                Resident::as_outsider(|| (self.function)())
+            })) {
                 Ok(future) => self.attempt = Some(self.attempt_of(future)),
                 Err(panic) => {
                     self.record_failure(
@@ -142,7 +144,9 @@ where
             }
         }
         let Some(attempt) = &mut self.attempt else { return Poll::Pending };
-        let polled = catch_unwind(AssertUnwindSafe(|| attempt.future.as_mut().poll(task)));
+        let polled = catch_unwind(AssertUnwindSafe(|| {
+            Resident::as_outsider(|| attempt.future.as_mut().poll(task))
+        }));
         let outcome = match polled {
             Ok(Poll::Ready(outcome)) => outcome.map_err(Into::into),
             Ok(Poll::Pending) => {

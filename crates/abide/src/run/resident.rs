@@ -166,6 +166,15 @@ impl Resident {
         result
     }
 
+    /// Runs a part of a step's function, which is outside the workflow: a step inside a step could
+    /// not be replayed.
+    pub(crate) fn as_outsider<T>(poll: impl FnOnce() -> T) -> T {
+        let before = CURRENT.replace(0);
+        let result = poll();
+        CURRENT.set(before);
+        result
+    }
+
     /// `Cx` futures belong to the task of their workflow: polled from another one, their order
     /// could not be replayed.
     pub(crate) fn check_current(&self) -> Result<()> {
@@ -173,8 +182,8 @@ impl Resident {
             return Ok(());
         }
         let message = format!(
-            "a Cx future of instance {} was polled outside its workflow; \
-             await it in the workflow itself, with join! or select! if need be",
+            "a Cx future of instance {} was polled outside its workflow, \
+             on another task or inside a step; await it in the workflow itself, with join! or select! if need be",
             self.id
         );
         Err(Error::Misuse { message })

@@ -46,11 +46,11 @@ impl SlowStore {
     }
 
     pub(crate) fn hold(&self, what: Hold) {
-        self.held.send_modify(|held| drop(held.insert(what)));
+        self.held.send_modify(|held| held.extend([what]));
     }
 
     pub(crate) fn release(&self, what: Hold) {
-        self.held.send_modify(|held| drop(held.remove(&what)));
+        self.held.send_modify(|held| held.retain(|one| *one != what));
     }
 
     /// Until something is withheld.
