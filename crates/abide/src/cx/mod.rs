@@ -81,7 +81,7 @@ impl Cx {
         T: Serialize + DeserializeOwned,
         E: Into<BoxError>,
     {
-        Step::new(self, name, function)
+        Step::new(self, self.use_name(name), function)
     }
 
     /// Sleeps. Costs a row, not a thread: the instance leaves memory if it takes long.

@@ -49,10 +49,10 @@ struct Attempt<Fut> {
 impl<F, Fut, T> Unpin for Step<F, Fut, T> {}
 
 impl<F, Fut, T> Step<F, Fut, T> {
-    pub(super) fn new(cx: &Cx, name: &str, function: F) -> Self {
+    pub(super) fn new(cx: &Cx, name: Result<Arc<str>>, function: F) -> Self {
         Self {
             resident: Arc::clone(&cx.resident),
-            name: cx.use_name(name),
+            name,
             function,
             retry: Retry::default(),
             timeout: None,

@@ -400,9 +400,11 @@ impl Run {
     /// Drops the workflow and compensates what it did, then ends.
     fn wind_up(&mut self, end: End) {
         self.drop_body();
+        self.timeout_at = None;
         let compensations = {
             let mut state = self.resident.state.lock();
             state.fatal = None;
+            state.lift_limits();
             std::mem::take(&mut state.compensations)
         };
         if compensations.is_empty() || self.compensating.is_some() {

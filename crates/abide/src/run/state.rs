@@ -347,6 +347,12 @@ impl State {
         });
     }
 
+    /// What was done is undone however much that takes.
+    pub(crate) fn lift_limits(&mut self) {
+        self.max_steps = u32::MAX;
+        self.max_bytes = usize::MAX;
+    }
+
     fn count_bytes(&mut self, size: usize) {
         self.bytes += size;
         if self.bytes > self.max_bytes {
