@@ -243,8 +243,13 @@ where
 
 impl<F, Fut, T> Drop for Step<F, Fut, T> {
     fn drop(&mut self) {
-        if let Some(op) = self.op {
-            self.resident.state.lock().dropped(op);
+        let Some(op) = self.op else { return };
+        let mut state = self.resident.state.lock();
+        // It was done, though the workflow did not wait to see it: undo it with the rest.
+        if let Some(result) = state.dropped(op)
+            && let (Some(undo), Ok(name)) = (self.undo.take(), &self.name)
+        {
+            state.compensations.push(Compensation::new(op, name, result, undo));
         }
     }
 }

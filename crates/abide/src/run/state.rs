@@ -520,15 +520,15 @@ impl State {
         self.line.push_back(Reveal::Op(id));
     }
 
-    /// The future of an operation was dropped. While its workflow lives, that cancels it.
-    pub(crate) fn dropped(&mut self, id: OpId) {
-        if self.dropping {
-            return;
-        }
-        let Some(op) = self.ops.remove(&id) else { return };
+    /// The future of an operation was dropped. While its workflow lives, that cancels it. Answers
+    /// with a result that the workflow had not seen.
+    pub(crate) fn dropped(&mut self, id: OpId) -> Option<Json> {
+        let op = self.ops.remove(&id)?;
         let kind = op.kind;
         match op.stage {
-            Stage::Settled(_) | Stage::Revealed(_) | Stage::Never => return,
+            Stage::Settled(outcome) | Stage::Revealed(outcome) => return outcome.ok(),
+            Stage::Never => return None,
+            _ if self.dropping => return None,
             Stage::Held | Stage::Attempt => self.active -= 1,
             Stage::Until(at) => {
                 self.timers.remove(&(at, id));
@@ -538,6 +538,7 @@ impl State {
             }
         }
         self.record(&Entry::of_step(EntryKind::StepCancelled, &op.name, kind));
+        None
     }
 }
 

@@ -187,7 +187,6 @@ on_every_store! {
     }
 
     async fn a_run_over_its_limits_is_undone_all_the_same(world: World) {
-        let ran = Ran::default();
         let flow = async |cx: Cx, ran: Ran, (): ()| -> Result<()> {
             for _ in 0..10 {
                 let undo = ran.clone();
@@ -213,7 +212,29 @@ on_every_store! {
             assert_eq!(failure(&handle).await.code, "LIMIT_EXCEEDED");
             assert_eq!(ran.times("undo"), 4, "{what}: {}", told(&handle).await);
         }
-        drop(ran);
+    }
+
+    async fn a_step_that_was_done_but_not_seen_is_undone_with_the_rest(world: World) {
+        let (ran, gate) = (Ran::default(), Gate::default());
+        let engine = world
+            .engine()
+            .workflow("w", with(&(ran.clone(), gate.clone()), async |cx: Cx, (ran, gate): (Ran, Gate), (): ()| -> Result<()> {
+                let undo = ran.clone();
+                let fails = cx.step("a", || {
+                    let gate = gate.clone();
+                    async move { gate.pass().await; Err::<(), _>(NonRetryable::new("no")) }
+                });
+                let done = cx.step("b", || gate.clone().ok(())).compensate(move |()| undo.ok("undo b", ()));
+                futures_util::future::try_join(fails, done).await.map(|_| ())
+            }))
+            .start()
+            .await
+            .unwrap();
+        let handle = engine.start("w", Start::new(&())).await.unwrap();
+        gate.reached(2).await;
+        gate.open();
+        assert_eq!(failure(&handle).await.code, "STEP_FAILED");
+        assert_eq!(ran.order(), ["undo b"], "{}", told(&handle).await);
     }
 
     async fn a_step_with_the_longest_name_can_be_undone(world: World) {
