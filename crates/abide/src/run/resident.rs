@@ -55,6 +55,8 @@ pub(crate) struct Resident {
     task: AtomicWaker,
     /// Odd while it rests; every rest has its own number.
     rest: AtomicU64,
+    /// Its end is stored, though its task may not know yet.
+    ended: AtomicBool,
     /// No attempt runs and nothing is on its way to the store.
     quiet: AtomicBool,
 }
@@ -79,13 +81,21 @@ impl Resident {
             driving: AtomicBool::new(false),
             task: AtomicWaker::new(),
             rest: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
             quiet: AtomicBool::new(false),
         }
     }
 
     pub(crate) fn tell(&self, news: News) {
+        if let News::Ended = news {
+            self.ended.store(true, Ordering::SeqCst);
+        }
         self.inbox.lock().push(news);
         self.nudge();
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::SeqCst)
     }
 
     pub(crate) fn take_news(&self) -> Vec<News> {
