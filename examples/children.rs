@@ -12,7 +12,11 @@ async fn chapter(cx: Cx, number: u32) -> Result<usize> {
 }
 
 async fn announce(cx: Cx, title: String) -> Result<()> {
-    cx.step("announce", || async { Ok::<_, Error>(println!("{title} is out")) }).await
+    let announce = || async {
+        println!("{title} is out");
+        Ok::<_, Error>(())
+    };
+    cx.step("announce", announce).await
 }
 
 async fn book(cx: Cx, title: String) -> Result<usize> {

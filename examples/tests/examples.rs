@@ -1,5 +1,7 @@
 //! Every example runs and says what its reader expects.
 
+#![allow(clippy::unwrap_used, reason = "a broken expectation ends the test that has it")]
+
 use std::process::Command;
 
 /// Runs an example in an empty directory and returns what it printed.

@@ -1,5 +1,7 @@
 //! A real process, killed again and again at random moments.
 
+#![allow(clippy::unwrap_used, reason = "a broken expectation ends the test that has it")]
+
 use std::collections::HashSet;
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -80,7 +80,7 @@ impl Load {
                     return Ok(());
                 }
                 let transition = Arc::new(step(nth == self.steps));
-                let commit = Commit { key, run: 1, epoch, transition };
+                let commit = Commit { key, run: 1, epoch, heard: i64::MAX, transition };
                 if self.store.commit(commit).await? == Committed::Fenced {
                     return Err(Error::ShutDown);
                 }

@@ -16,6 +16,8 @@ pub(crate) struct Claim {
     pub(crate) epoch: Epoch,
     pub(crate) run: u32,
     pub(crate) next_seq: i64,
+    /// The number of the last arrival since it was claimed.
+    pub(crate) arrived: i64,
     pub(crate) id: InstanceId,
     pub(crate) has_parent: bool,
 }
@@ -79,7 +81,8 @@ impl Claims {
     ) -> Epoch {
         self.last_epoch += 1;
         let epoch = Epoch(self.last_epoch);
-        let before = self.current.insert(key, Claim { epoch, run, next_seq, id, has_parent });
+        let before =
+            self.current.insert(key, Claim { epoch, run, next_seq, arrived: 0, id, has_parent });
         self.journal.push(Undo::Claim(key, before));
         epoch
     }
@@ -102,6 +105,14 @@ impl Claims {
         if let Some(claim) = self.current.get_mut(&key) {
             self.journal.push(Undo::NextSeq(key, claim.next_seq));
             claim.next_seq = next_seq;
+        }
+    }
+
+    /// Notes that something arrived at an instance. Not taken back with its batch: a runner that
+    /// stays awake for nothing looks again and parks.
+    pub(crate) fn arrived(&mut self, key: InstanceKey, seq: i64) {
+        if let Some(claim) = self.current.get_mut(&key) {
+            claim.arrived = seq;
         }
     }
 

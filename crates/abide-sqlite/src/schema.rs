@@ -20,10 +20,17 @@ pub(crate) fn migrate(connection: &mut Connection, migrations: &[&str]) -> Resul
     if found > known {
         return Err(Error::NewerSchema { found, known });
     }
+    if found == 0 && is_used(connection).map_err(|error| to_caller(&error))? {
+        return Err(Error::corrupt("the file is a database of another program"));
+    }
     for (version, sql) in (1_i64..).zip(migrations).filter(|(version, _)| *version > found) {
         apply(connection, version, sql).map_err(|error| to_caller(&error))?;
     }
     Ok(())
+}
+
+fn is_used(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", [], |row| row.get(0))
 }
 
 fn apply(connection: &mut Connection, version: i64, sql: &str) -> rusqlite::Result<()> {

@@ -107,14 +107,15 @@ fn end_of_prefix(prefix: &str) -> Option<String> {
 }
 
 /// The keys of instances that should be running, after a key. Who runs them is not known here.
-pub(crate) fn running(
+pub(crate) fn runnable(
     connection: &Connection,
     after: InstanceKey,
     limit: usize,
 ) -> Result<Vec<InstanceKey>, Trouble> {
     let mut select = connection.prepare_cached(
-        "SELECT key FROM instances INDEXED BY instances_running
-          WHERE phase = 'running' AND paused = 0 AND key > ?1 ORDER BY key LIMIT ?2",
+        "SELECT key FROM instances INDEXED BY instances_runnable
+          WHERE paused = 0 AND (phase = 'running' OR (phase = 'queued' AND wake_at IS NULL))
+            AND key > ?1 ORDER BY key LIMIT ?2",
     )?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let keys = select.query_map([after.0, limit], |row| row.get(0).map(InstanceKey))?;

@@ -302,7 +302,7 @@ fn unclaimed(
 ) -> Result<Vec<InstanceKey>, Trouble> {
     let mut found = Vec::new();
     while found.len() < limit {
-        let page = search::running(connection, after, RUNNABLE_PAGE)?;
+        let page = search::runnable(connection, after, RUNNABLE_PAGE)?;
         let Some(last) = page.last() else { break };
         after = *last;
         let claims = claims.lock();

@@ -114,7 +114,8 @@ macro_rules! store_conformance {
                 a_parent_in_another_run_is_told_nothing, a_pruned_parent_is_told_nothing,
                 a_parent_is_told_once, a_child_restarted_before_its_end_still_tells_its_parent,
                 a_restarted_parent_is_told_of_the_children_of_its_new_run,
-                the_end_of_a_detached_child_is_told_to_nobody
+                the_end_of_a_detached_child_is_told_to_nobody,
+                a_rest_decided_before_an_arrival_was_heard_is_left_out
             );
             $crate::store_conformance!(@pause $fresh:
                 a_pause_shows_at_once_and_leaves_the_phase, resuming_what_has_begun_makes_it_run,
@@ -147,7 +148,8 @@ macro_rules! store_conformance {
                 a_restart_keeps_the_input_of_the_last_run,
                 a_waiting_parent_gets_the_result_of_the_last_run,
                 a_parent_that_continues_waits_for_its_children_no_more,
-                children_of_the_handover_belong_to_the_run_that_started_them
+                children_of_the_handover_belong_to_the_run_that_started_them,
+                a_pause_stays_when_the_run_hands_over
             );
             $crate::store_conformance!(@runnable $fresh:
                 what_nobody_claimed_comes_in_order, it_is_read_in_pages,

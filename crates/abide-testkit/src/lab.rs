@@ -75,11 +75,16 @@ impl Lab {
         self.store.start(new, if_exists).await
     }
 
-    /// Commits, whatever becomes of it.
+    /// Commits, whatever becomes of it, having heard of everything that arrived.
     pub async fn commit(&self, by: Runner, does: Transition) -> Committed {
+        self.commit_having_heard(i64::MAX, by, does).await
+    }
+
+    /// Commits, whatever becomes of it, having heard of arrivals up to a number.
+    pub async fn commit_having_heard(&self, heard: i64, by: Runner, does: Transition) -> Committed {
         let Runner { key, run, epoch } = by;
         let transition = Arc::new(does);
-        self.store.commit(Commit { key, run, epoch, transition }).await.unwrap()
+        self.store.commit(Commit { key, run, epoch, heard, transition }).await.unwrap()
     }
 
     /// Commits what must be stored.

@@ -17,6 +17,7 @@ use crate::history::{Entry, EntryKind, Recorded, StepKind, completions};
 use crate::instance::{End, Instance, NewChild};
 use crate::json::Json;
 use crate::status::Phase;
+use crate::time::Timestamp;
 
 /// What may be asked of an instance from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,6 +148,12 @@ pub fn started(input: &Json) -> Entry {
     Entry { payload: Some(input.clone()), ..Entry::new(EntryKind::WorkflowStarted) }
 }
 
+/// Why an instance that begins later has not begun.
+#[must_use]
+pub fn begins_later(at: Timestamp) -> String {
+    format!("starts at {at}")
+}
+
 fn reopened(instance: &Instance, from_step: Option<&str>) -> Vec<Entry> {
     let name = from_step.map(Arc::from);
     vec![Entry { name, ..Entry::new(EntryKind::WorkflowRestarted) }, started(&instance.input)]
@@ -237,7 +244,6 @@ pub fn child_detached(child: &NewChild) -> Option<Entry> {
 mod tests {
     use super::*;
     use crate::id::{InstanceId, InstanceKey};
-    use crate::time::Timestamp;
 
     fn instance(phase: Phase, paused: bool) -> Instance {
         Instance {

@@ -34,10 +34,11 @@ pub struct Epoch(pub i64);
 /// - **Start**: an id that exists (or comes twice) refuses the whole batch, or answers
 ///   [`Started::Existing`]. An instance that begins now is `running`; its first history row is
 ///   [`crate::lifecycle::started`] followed by the entries of `first`, whose other parts then apply
-///   as in a commit. One that begins later is `queued` with `wake_at` at its start and has no
-///   history yet; its runner writes `workflow.started`. `timeout` counts from acceptance or start.
+///   as in a commit. One that begins later is `queued` with `wake_at` at its start and a reason, and
+///   has no history yet; its runner writes `workflow.started`. `timeout` counts from acceptance or start.
 /// - **Commit** applies in this order: history row, context, park, pause, children, end. It is
-///   fenced unless the claim is current, the run is current and the instance has not ended.
+///   fenced unless the claim is current, the run is current and the instance has not ended. A park
+///   is left out when something arrived since that the runner had not `heard` of.
 /// - **Children** begin `running` and unclaimed, with [`Hint::Runnable`]. A refused one, and a
 ///   detached one that started, *arrives* at the parent ([`crate::lifecycle::child_refused`],
 ///   [`crate::lifecycle::child_detached`]).
@@ -46,7 +47,8 @@ pub struct Epoch(pub i64);
 /// - **End**: terminal phase, output or error, `completed_at`; `wake_at`, pause and queue reason are
 ///   cleared, the claim is gone, [`crate::lifecycle::told_to_parent`] arrives at the parent if that
 ///   is still in the same run, and is told once; [`Hint::Ended`]. [`crate::End::Continued`] instead
-///   opens run + 1 with its input as after a restart, with [`Hint::Restarted`].
+///   opens run + 1 with its input as after a restart, but a pause stays, with
+///   [`Hint::Restarted`].
 /// - **Control** does what [`crate::lifecycle::decide`] says. Resume of anything begun makes it
 ///   `running` without `wake_at` ([`Hint::Runnable`]); a compensating termination arrives; children
 ///   that have not ended are told with [`crate::Terminate::for_child`], in key order.
@@ -148,6 +150,9 @@ pub struct Commit {
     pub run: u32,
     /// The claim it speaks under.
     pub epoch: Epoch,
+    /// The number of the last arrival the runner had heard of. A park that was decided before a
+    /// later one was heard is not applied: the instance stays `running`, or nobody would look.
+    pub heard: i64,
     /// What it did. Shared, so that a failed commit can be tried again.
     pub transition: Arc<Transition>,
 }

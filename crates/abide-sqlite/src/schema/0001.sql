@@ -51,7 +51,8 @@ CREATE TABLE instances (
 ) STRICT;
 
 -- Each index serves one question and holds only the rows that question may ask for.
-CREATE INDEX instances_running ON instances (key) WHERE phase = 'running' AND paused = 0;
+CREATE INDEX instances_runnable ON instances (key)
+    WHERE paused = 0 AND (phase = 'running' OR (phase = 'queued' AND wake_at IS NULL));
 CREATE INDEX instances_wake_at ON instances (wake_at, key) WHERE wake_at IS NOT NULL;
 CREATE INDEX instances_completed_at ON instances (completed_at) WHERE completed_at IS NOT NULL;
 CREATE INDEX instances_parent ON instances (parent_key) WHERE parent_key IS NOT NULL;

@@ -141,6 +141,7 @@ impl<'w> Batch<'w> {
               WHERE key = ?1 AND phase IN ('waiting', 'sleeping')",
         )?;
         wake.execute([key.0, self.now.0])?;
+        self.claims.arrived(key, head.next_seq);
         let recorded = Recorded { seq: head.next_seq, run: head.run, at: self.now, entry };
         self.hints.push(Hint::Arrived(key, recorded));
         Ok(())

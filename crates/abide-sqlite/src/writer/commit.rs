@@ -17,6 +17,8 @@ pub(super) struct Speaker {
     pub(super) id: InstanceId,
     pub(super) run: u32,
     pub(super) has_parent: bool,
+    /// Whether it knew of everything that arrived when it decided to rest.
+    pub(super) may_park: bool,
 }
 
 impl Batch<'_> {
@@ -40,7 +42,8 @@ impl Batch<'_> {
         };
         refuse_parked_end(transition)?;
         let (key, run, has_parent) = (commit.key, commit.run, claim.has_parent);
-        let speaker = Speaker { key, id: claim.id.clone(), run, has_parent };
+        let may_park = claim.arrived <= commit.heard;
+        let speaker = Speaker { key, id: claim.id.clone(), run, has_parent, may_park };
         // Only what reads other instances can be refused after it has written.
         if transition.children.is_empty() && !(has_parent && transition.end.is_some()) {
             self.commit_all(commit, &speaker, text)?;
@@ -58,8 +61,11 @@ impl Batch<'_> {
     ) -> Result<(), Trouble> {
         let numbered = commit.transition.entries.numbered();
         let next_seq = self.claims.speak(commit.key, commit.epoch, commit.run, numbered);
-        if let Some(next_seq) = next_seq.filter(|_| !text.is_empty()) {
-            self.append(commit.key, Head { run: commit.run, next_seq }, numbered, text)?;
+        match next_seq.filter(|_| !text.is_empty()) {
+            Some(next_seq) => {
+                self.append(commit.key, Head { run: commit.run, next_seq }, numbered, text)?;
+            }
+            None => self.touch(commit.key)?,
         }
         self.apply(speaker, &commit.transition)
     }
@@ -77,7 +83,7 @@ impl Batch<'_> {
             )?;
             update.execute(params![key.0, context.as_str(), self.now.0])?;
         }
-        if let Some(park) = &transition.park {
+        if let Some(park) = transition.park.as_ref().filter(|_| speaker.may_park) {
             self.park(key, park)?;
         }
         if transition.pause {
@@ -90,6 +96,15 @@ impl Batch<'_> {
             Some(end) => self.end(speaker, end),
             None => Ok(()),
         }
+    }
+
+    /// Notes that something happened that left no history.
+    fn touch(&mut self, key: InstanceKey) -> Result<(), Trouble> {
+        let mut update = self
+            .connection
+            .prepare_cached("UPDATE instances SET updated_at = ?2 WHERE key = ?1")?;
+        update.execute([key.0, self.now.0])?;
+        Ok(())
     }
 
     fn park(&mut self, key: InstanceKey, park: &Park) -> Result<(), Trouble> {

@@ -74,11 +74,12 @@ impl Batch<'_> {
             Decision::Terminate(entry, end) => {
                 self.record(key, head, &[entry])?;
                 let (id, has_parent) = (instance.id.clone(), instance.parent.is_some());
-                self.end(&Speaker { key, id, run: instance.run, has_parent }, &end)
+                let run = instance.run;
+                self.end(&Speaker { key, id, run, has_parent, may_park: true }, &end)
             }
             Decision::Compensate(entry) => {
                 self.arrive(key, entry)?;
-                self.run_unpaused(key)
+                self.unpause(key)
             }
             Decision::Restart(entries) => {
                 let next = Head { run: instance.run.saturating_add(1), ..head };
@@ -103,12 +104,10 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn run_unpaused(&mut self, key: InstanceKey) -> Result<(), Trouble> {
-        let mut update = self.connection.prepare_cached(
-            "UPDATE instances
-                SET phase = 'running', paused = 0, wake_at = NULL, updated_at = ?2
-              WHERE key = ?1",
-        )?;
+    fn unpause(&mut self, key: InstanceKey) -> Result<(), Trouble> {
+        let mut update = self
+            .connection
+            .prepare_cached("UPDATE instances SET paused = 0, updated_at = ?2 WHERE key = ?1")?;
         update.execute([key.0, self.now.0])?;
         Ok(())
     }

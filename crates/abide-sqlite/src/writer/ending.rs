@@ -70,7 +70,8 @@ impl Batch<'_> {
         self.open_run(speaker.key, next, &[lifecycle::started(input)], Some(input))
     }
 
-    /// Opens a run with these entries. Whoever ran the one before has to claim anew.
+    /// Opens a run with these entries. Whoever ran the one before has to claim anew. A run that
+    /// hands over, with an input, stays paused if it was; a restart resumes.
     pub(super) fn open_run(
         &mut self,
         key: InstanceKey,
@@ -83,7 +84,8 @@ impl Batch<'_> {
         let mut update = self.connection.prepare_cached(
             "UPDATE instances
                 SET run = ?2, run_seq = ?3, input = coalesce(?4, input), phase = 'running',
-                    paused = 0, queued_reason = NULL, context = NULL, output = NULL, error = NULL,
+                    paused = CASE WHEN ?4 IS NULL THEN 0 ELSE paused END,
+                    queued_reason = NULL, context = NULL, output = NULL, error = NULL,
                     completed_at = NULL, wake_at = NULL, updated_at = ?5,
                     timeout_at = ?5 + min(timeout_ms, 9223372036854775807 - ?5)
               WHERE key = ?1",

@@ -87,7 +87,7 @@ impl Batch<'_> {
         has_parent: bool,
     ) -> Result<(), Trouble> {
         let Some(first) = &new.first else { return Ok(()) };
-        let speaker = Speaker { key, id: new.id.clone(), run: 1, has_parent };
+        let speaker = Speaker { key, id: new.id.clone(), run: 1, has_parent, may_park: true };
         self.apply(&speaker, first)
     }
 
@@ -102,9 +102,10 @@ impl Batch<'_> {
         let mut insert = self.connection.prepare_cached(
             "INSERT INTO instances (key, id, workflow, version, run, phase, input, correlation_id,
                  parent_key, parent_id, parent_run, parent_step, parent_awaited, tags,
-                 created_at, updated_at, wake_at, timeout_ms, timeout_at, run_seq)
+                 created_at, updated_at, wake_at, queued_reason, timeout_ms, timeout_at,
+                 run_seq)
              VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15, ?16,
-                 ?17, ?18)
+                 ?17, ?18, ?19)
              ON CONFLICT (id) DO NOTHING",
         )?;
         let key = self.keys.next_instance;
@@ -126,6 +127,7 @@ impl Batch<'_> {
             tags(&new.tags)?,
             self.now.0,
             later.map(|later| later.0),
+            later.map(lifecycle::begins_later),
             new.timeout.map(millis),
             timeout_at,
             FIRST_SEQ,

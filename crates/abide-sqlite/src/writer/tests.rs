@@ -56,7 +56,7 @@ async fn a_commit_that_changed_nothing_gives_claims_and_keys_back() {
     let end = || {
         let end = Some(abide::End::Completed(Json::null()));
         let transition = Transition { end, ..Transition::default() };
-        store.commit(Commit { key, run: 1, epoch, transition: transition.into() })
+        store.commit(Commit { key, run: 1, epoch, heard: i64::MAX, transition: transition.into() })
     };
     store.fail_next_commit(ffi::SQLITE_FULL);
     let refused = end().await.unwrap_err();
@@ -90,7 +90,8 @@ async fn what_was_acknowledged_between_failing_commits_is_there_and_nothing_else
                     park: (step % 2 == 0).then_some(park),
                     ..Transition::default()
                 };
-                let commit = Commit { key, run: 1, epoch, transition: transition.into() };
+                let commit =
+                    Commit { key, run: 1, epoch, heard: i64::MAX, transition: transition.into() };
                 match store.commit(commit).await {
                     Ok(committed) => acknowledged += i64::from(committed == Committed::Stored),
                     Err(refused) => assert!(refused.is_retryable(), "{refused}"),

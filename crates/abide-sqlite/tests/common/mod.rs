@@ -56,7 +56,8 @@ pub(crate) fn end() -> Transition {
 }
 
 pub(crate) fn commit(claim: (InstanceKey, Epoch), transition: Transition) -> Commit {
-    Commit { key: claim.0, run: 1, epoch: claim.1, transition: Arc::new(transition) }
+    let (key, epoch) = claim;
+    Commit { key, run: 1, epoch, heard: i64::MAX, transition: Arc::new(transition) }
 }
 
 /// The names of the steps in the whole history.

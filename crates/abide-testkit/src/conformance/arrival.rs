@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use abide::history::StepKind;
+use abide::store::Committed;
 use abide::{Clock, Phase, Transition};
 
 use crate::fixture::{Does, does, failure, id, json};
@@ -154,4 +155,17 @@ pub async fn the_end_of_a_detached_child_is_told_to_nobody(lab: &Lab) {
     lab.stored(child, does().completes(1)).await;
     assert_eq!(lab.get("parent").await, before);
     lab.hears(&["ended child completed"]).await;
+}
+
+pub async fn a_rest_decided_before_an_arrival_was_heard_is_left_out(lab: &Lab) {
+    let (parent, child) = family(lab, does()).await;
+    lab.stored(child, does().completes("done")).await;
+    let arrived = lab.history("parent").await[1].seq;
+    let rests = || does().completes_step("s").waits();
+    let deaf = lab.commit_having_heard(arrived - 1, parent, rests()).await;
+    assert_eq!(deaf, Committed::Stored);
+    assert_eq!(lab.status("parent").await, "running", "or nobody would look at what arrived");
+    assert_eq!(lab.story("parent").await[2], "3 step.completed s");
+    lab.commit_having_heard(arrived, parent, does().waits()).await;
+    assert_eq!(lab.status("parent").await, "waiting");
 }

@@ -69,3 +69,12 @@ pub async fn children_of_the_handover_belong_to_the_run_that_started_them(lab: &
     let runs: Vec<u32> = history.iter().map(|recorded| recorded.run).collect();
     assert_eq!(runs, [1, 1, 2]);
 }
+
+pub async fn a_pause_stays_when_the_run_hands_over(lab: &Lab) {
+    let runner = lab.begin("a").await;
+    lab.pause("a").await;
+    lab.stored(runner, does().continues(2)).await;
+    let a = lab.get("a").await;
+    assert_eq!((a.run, a.paused), (2, true));
+    assert!(lab.runnable().await.is_empty());
+}

@@ -81,7 +81,8 @@ impl Contender {
         let (key, run) = known.get(&by.id);
         let run = run.saturating_sub(by.runs_since);
         let transition = Arc::new(transition);
-        let commit = Commit { key, run, epoch: self.epoch(by, key), transition };
+        let (epoch, heard) = (self.epoch(by, key), if by.deaf { 0 } else { i64::MAX });
+        let commit = Commit { key, run, epoch, heard, transition };
         words(self.store.commit(commit).await)
     }
 

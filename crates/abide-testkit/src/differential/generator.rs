@@ -189,6 +189,7 @@ impl Generator {
             id: self.id(),
             claims_since: usize::from(self.one_in(8)),
             runs_since: u32::from(self.one_in(10)),
+            deaf: self.one_in(4),
         }
     }
 

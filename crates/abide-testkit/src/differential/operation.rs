@@ -35,6 +35,8 @@ pub(super) struct Speaker {
     pub(super) claims_since: usize,
     /// How many runs ago it began: 0 for the current one.
     pub(super) runs_since: u32,
+    /// Whether it speaks without having heard what arrived.
+    pub(super) deaf: bool,
 }
 
 /// The last known key and run of every id there ever was.

@@ -15,6 +15,8 @@ impl State {
         let epoch = self.next_epoch();
         let kept = self.kept.get_mut(&key)?;
         kept.claim = Some(epoch);
+        // Whoever claims it reads, and so has heard, everything there is.
+        kept.arrived = 0;
         Some(Claimed { instance: kept.instance.clone(), epoch, history: kept.current_run() })
     }
 

@@ -5,7 +5,7 @@ use abide::lifecycle::{started, told_to_parent};
 use abide::store::{Commit, Committed, Ended, Hint};
 use abide::{End, InstanceKey, Json, Phase, Result, Transition};
 
-use super::state::State;
+use super::state::{Kept, State};
 
 impl State {
     /// Applies a transition, unless the claim, the run or the life of the instance is over.
@@ -19,17 +19,23 @@ impl State {
             return Ok(Committed::Fenced);
         }
         self.record(commit.key, &commit.transition.entries.text())?;
-        self.apply(commit.key, &commit.transition)?;
+        self.apply(commit.key, &commit.transition, commit.heard)?;
         Ok(Committed::Stored)
     }
 
     /// Everything in a transition but its history row: context, park, pause, children, end.
-    pub(super) fn apply(&mut self, key: InstanceKey, transition: &Transition) -> Result<()> {
-        let instance = &mut self.kept(key)?.instance;
+    /// A park decided before an arrival was `heard` of is left out.
+    pub(super) fn apply(
+        &mut self,
+        key: InstanceKey,
+        transition: &Transition,
+        heard: i64,
+    ) -> Result<()> {
+        let Kept { instance, arrived, .. } = self.kept(key)?;
         if let Some(context) = &transition.context {
             instance.context = Some(context.clone());
         }
-        if let Some(park) = &transition.park {
+        if let Some(park) = transition.park.as_ref().filter(|_| *arrived <= heard) {
             instance.phase = park.phase;
             instance.wake_at = park.wake_at;
             instance.queued_reason = park.reason.clone();
@@ -61,6 +67,7 @@ impl State {
             kept.instance.phase = Phase::Running;
             kept.instance.wake_at = None;
         }
+        kept.arrived = kept.instance.next_seq - 1;
         let arrived = kept.history.last().cloned();
         self.hints.extend(arrived.map(|recorded| Hint::Arrived(key, recorded)));
         Ok(())
@@ -69,7 +76,12 @@ impl State {
     /// Ends a run: for good, or by opening the next one.
     pub(super) fn end(&mut self, key: InstanceKey, end: &End) -> Result<()> {
         match end {
-            End::Continued(input) => self.open_next_run(key, input.clone(), &[started(input)]),
+            End::Continued(input) => {
+                let paused = self.kept(key)?.instance.paused;
+                self.open_next_run(key, input.clone(), &[started(input)])?;
+                self.kept(key)?.instance.paused = paused;
+                Ok(())
+            }
             End::Completed(output) => {
                 self.kept(key)?.instance.output = Some(output.clone());
                 self.end_for_good(key, Phase::Completed, end)

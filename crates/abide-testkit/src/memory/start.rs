@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use abide::history::Entries;
-use abide::lifecycle::{child_detached, child_refused, started};
+use abide::lifecycle::{begins_later, child_detached, child_refused, started};
 use abide::store::{Hint, IfExists, Started};
 use abide::{Error, Instance, InstanceKey, NewChild, NewInstance, Parent, Phase, Result};
 
@@ -53,7 +53,7 @@ impl State {
     fn begin(&mut self, key: InstanceKey, new: &NewInstance) -> Result<()> {
         let first = new.first.clone().unwrap_or_default();
         self.record(key, &first.entries.text_after(&started(&new.input)))?;
-        self.apply(key, &first)
+        self.apply(key, &first, i64::MAX)
     }
 
     /// Starts a child of `parent`, who hears at once when it was refused or is not awaited.
@@ -93,7 +93,7 @@ impl State {
             run: 1,
             phase: if later.is_some() { Phase::Queued } else { Phase::Running },
             paused: false,
-            queued_reason: None,
+            queued_reason: later.map(begins_later),
             input: new.input.clone(),
             context: None,
             output: None,
@@ -111,7 +111,7 @@ impl State {
             next_seq: 1,
         };
         self.keys.insert(new.id.clone(), key);
-        self.kept.insert(key, Kept { instance, claim: None, history: vec![] });
+        self.kept.insert(key, Kept { instance, claim: None, arrived: 0, history: vec![] });
         key
     }
 

@@ -27,6 +27,8 @@ pub(super) struct Kept {
     pub(super) instance: Instance,
     /// Who may write for it. The claim of an ended or restarted instance is gone.
     pub(super) claim: Option<Epoch>,
+    /// The number of the last arrival.
+    pub(super) arrived: i64,
     /// All runs, marks included.
     pub(super) history: Vec<Recorded>,
 }

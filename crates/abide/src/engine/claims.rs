@@ -155,6 +155,7 @@ async fn commit(inner: &Inner, claimed: &Claimed, transition: Transition) -> Res
         key: claimed.instance.key,
         run: claimed.instance.run,
         epoch: claimed.epoch,
+        heard: claimed.instance.next_seq,
         transition: Arc::new(transition),
     };
     inner.store.commit(commit).await.map(|_| ())

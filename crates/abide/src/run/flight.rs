@@ -48,6 +48,7 @@ fn commit(run: &Run, transition: &Arc<Transition>) -> Stage {
         key: run.key,
         run: run.resident.run,
         epoch: run.epoch,
+        heard: run.resident.state.lock().heard(),
         transition: Arc::clone(transition),
     }))
 }

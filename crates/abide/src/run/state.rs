@@ -607,6 +607,7 @@ impl State {
             // Replay has it already: the hint and the read crossed.
             return;
         }
+        self.past.last_seq = recorded.seq;
         let entry = &recorded.entry;
         if entry.entry == EntryKind::WorkflowTerminating {
             self.record(&entry.seen());
@@ -628,6 +629,11 @@ impl State {
             self.record(&entry.seen());
             self.count_bytes(size);
         }
+    }
+
+    /// The number of the last arrival that was heard of.
+    pub(crate) fn heard(&self) -> i64 {
+        self.past.last_seq
     }
 
     /// Shows the workflow the next outcome in line.

@@ -1,0 +1,195 @@
+//! `abide bench`: measures the machine, then Abide on it.
+//!
+//! ```text
+//!   plan ──▶ one process per probe ──▶ readings ──▶ figures (ratio, target) ──▶ table or JSON
+//! ```
+
+mod figure;
+mod fill;
+mod long;
+mod memory;
+mod parked;
+mod place;
+mod probe;
+mod processor;
+mod reading;
+mod ready;
+mod report;
+mod samples;
+mod steps;
+mod target;
+mod timers;
+mod yardstick;
+
+use std::io::Write;
+use std::process::Stdio;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tokio::process::Command;
+
+use crate::cli::{BenchArgs, BenchProbeArgs, Workload};
+use crate::error::Error;
+
+use figure::Figure;
+use place::Place;
+use probe::{Extent, Kind, Probe};
+use reading::Reading;
+use report::{Measurement, Report};
+use yardstick::Yardsticks;
+
+/// Each yardstick is measured for at most this long.
+const YARDSTICK: Duration = Duration::from_secs(2);
+
+/// What runs before the measurement of `steps` begins.
+const WARM_UP: Duration = Duration::from_secs(1);
+
+/// Steps of the one long instance.
+const LONG: usize = 10_000;
+
+/// Instances of `timers` and `parked`.
+const INSTANCES: usize = 100_000;
+
+/// Measures and prints.
+pub(crate) async fn run(args: BenchArgs) -> Result<(), Error> {
+    let plan = plan(&args);
+    let yardsticks = Probe::Yardsticks { lasting: measured(&args).min(YARDSTICK) };
+    let place = Place::new(args.store, &args.dir)?;
+    let progress = progress(args.repeat * (plan.len() + 1));
+    let mut repeated = Vec::new();
+    for _ in 0..args.repeat {
+        let readings = measure(&yardsticks, &place, &progress).await?;
+        let yardsticks = Yardsticks::from_readings(&readings)?;
+        let mut measurements = Vec::new();
+        for probe in &plan {
+            let readings = measure(probe, &place, &progress).await?;
+            let figures = readings.into_iter();
+            measurements.push(Measurement {
+                workload: probe.workload(),
+                case: probe.case(),
+                figures: figures.map(|r| Figure::new(r, probe, &yardsticks)).collect(),
+            });
+        }
+        repeated.push(Report::new(yardsticks, measurements));
+    }
+    progress.finish_and_clear();
+    let nothing = || Error::Unexpected("nothing was measured".to_owned());
+    let report = Report::median(&repeated).ok_or_else(nothing)?;
+    let text = match args.json {
+        true => serde_json::to_string_pretty(&report)?,
+        false => report.table(),
+    };
+    writeln!(std::io::stdout(), "{text}").map_err(Error::io("stdout"))
+}
+
+/// The other side of [`measure`]: this process is the one that measures.
+pub(crate) async fn probe(args: &BenchProbeArgs) -> Result<(), Error> {
+    let probe: Probe = serde_json::from_str(&args.probe)?;
+    let readings = Box::pin(probe.run(&args.file)).await?;
+    let answer = serde_json::to_string(&readings)?;
+    writeln!(std::io::stdout(), "{answer}").map_err(Error::io("stdout"))
+}
+
+/// Runs a probe in a process of its own, on a database of its own.
+async fn measure(
+    probe: &Probe,
+    place: &Place,
+    progress: &ProgressBar,
+) -> Result<Vec<Reading>, Error> {
+    if !probe.reuses_database() {
+        place.clear()?;
+    }
+    let what = format!("{}: {}", probe.workload(), probe.case());
+    progress.set_message(what.clone());
+    let this = std::env::current_exe().map_err(Error::io("the path of this program"))?;
+    let output = Command::new(this)
+        .arg("bench-probe")
+        .arg(place.file())
+        .arg(serde_json::to_string(probe)?)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .map_err(Error::io("starting a process to measure in"))?;
+    progress.inc(1);
+    if !output.status.success() {
+        return Err(Error::Process { what, status: output.status });
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// What the arguments ask for, in order.
+fn plan(args: &BenchArgs) -> Vec<Probe> {
+    let wants = |one| args.workload == one || args.workload == Workload::All;
+    let count = args.instances.unwrap_or(INSTANCES);
+    let mut plan = Vec::new();
+    if wants(Workload::Steps) {
+        let extent = match args.instances {
+            Some(measured) => Extent::Instances { warm_up: measured.div_ceil(10), measured },
+            None => Extent::Time { warm_up: WARM_UP, measured: measured(args) },
+        };
+        plan.extend(args.in_flight.iter().map(|&in_flight| Probe::Steps { in_flight, extent }));
+        plan.push(Probe::Long { steps: args.instances.unwrap_or(LONG).clamp(100, LONG) });
+    }
+    if wants(Workload::Timers) {
+        let over = args.seconds.map_or(Duration::from_secs(60), Duration::from_secs_f64);
+        plan.push(Probe::Timers { count, over });
+    }
+    if wants(Workload::Parked) {
+        let parked = |kind| Probe::Parked { kind, count };
+        plan.extend([parked(Kind::Sleepers), parked(Kind::Residents), parked(Kind::Waits)]);
+        // After the waits: it opens the database they have left.
+        plan.push(Probe::Ready { parked: count });
+    }
+    plan
+}
+
+fn measured(args: &BenchArgs) -> Duration {
+    args.seconds.map_or(Duration::from_secs(5), Duration::from_secs_f64)
+}
+
+/// On stderr, and only if that is a terminal.
+fn progress(probes: usize) -> ProgressBar {
+    let bar = ProgressBar::new(u64::try_from(probes).unwrap_or(u64::MAX));
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {pos}/{len} {msg} {elapsed:.dim}") {
+        bar.set_style(style);
+    }
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(Duration::from_millis(100));
+    }
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn planned(arguments: &str) -> Vec<Probe> {
+        let all = ["abide", "bench"].into_iter().chain(arguments.split(' '));
+        match Cli::try_parse_from(all).unwrap().command {
+            Command::Bench(args) => plan(&args),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_load_is_measured_for_its_time() {
+        let plan = planned("steps --in-flight 1,64 --seconds 3");
+        let extent = Extent::Time { warm_up: WARM_UP, measured: Duration::from_secs(3) };
+        assert_eq!(plan[0], Probe::Steps { in_flight: 1, extent });
+        assert_eq!(plan[1], Probe::Steps { in_flight: 64, extent });
+        assert_eq!(plan[2..], [Probe::Long { steps: LONG }]);
+    }
+
+    #[test]
+    fn an_engine_is_reopened_on_the_waits_just_measured() {
+        let plan = planned("all --instances 500");
+        let [.., waits, ready] = &plan[..] else { panic!("{plan:?}") };
+        assert_eq!(*waits, Probe::Parked { kind: Kind::Waits, count: 500 });
+        assert_eq!(*ready, Probe::Ready { parked: 500 });
+    }
+}

@@ -1,0 +1,105 @@
+//! What instances cost that wait for something.
+//!
+//! A tenth more is started first and not counted: it fills SQLite's page cache and the allocator,
+//! which cost the same however many instances there are.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use abide::{Cx, Engine, Start};
+use abide_sqlite::SqliteStore;
+
+use crate::error::Error;
+
+use super::fill::fill;
+use super::memory::Memory;
+use super::probe::Kind;
+use super::reading::{Reading, Unit};
+
+/// Longer than any measurement, and far beyond the horizon of the timers.
+const LONG: &str = "1 year";
+
+/// The memory of a process counts as settled when it has not changed for this long.
+const CALM: Duration = Duration::from_secs(2);
+
+/// Less than this is no change.
+const NOISE_BYTES: u64 = 64 * 1024;
+
+/// How long instances may take to leave memory.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+async fn sleeper(cx: Cx, (): ()) -> abide::Result<()> {
+    cx.sleep("long", LONG).await
+}
+
+async fn waiter(cx: Cx, (): ()) -> abide::Result<()> {
+    cx.child::<()>("sleeper", ()).await
+}
+
+/// Starts the instances and answers what each one costs once they have come to rest.
+pub(crate) async fn measure(file: &Path, kind: Kind, count: usize) -> Result<Vec<Reading>, Error> {
+    let store = SqliteStore::open(file).await?;
+    let engine = Engine::builder(store.clone())
+        .workflow("sleeper", sleeper)
+        .workflow("waiter", waiter)
+        .configure(|config| {
+            if kind == Kind::Residents {
+                config.residency_idle = Duration::from_secs(24 * 60 * 60);
+                config.residency_budget = usize::MAX;
+            }
+        })
+        .start()
+        .await?;
+    let workflow = if kind == Kind::Waits { "waiter" } else { "sleeper" };
+    let extra = count.div_ceil(10);
+    fill(&engine, workflow, extra, |_| Start::new(&())).await?;
+    let before = settled(&engine, kind, extra).await?;
+    let began = Instant::now();
+    fill(&engine, workflow, count, |_| Start::new(&())).await?;
+    let filling = began.elapsed().as_secs_f64();
+    let after = settled(&engine, kind, extra + count).await?;
+    engine.shutdown().await;
+    store.close().await?;
+    let instances = Reading::count("instances", count).value;
+    let bytes = Reading::count("grown", usize_of(after.resident.saturating_sub(before.resident)));
+    let mut readings = vec![
+        Reading::new("bytesEach", bytes.value / instances, Unit::Bytes),
+        Reading::new("startedPerSecond", instances / filling, Unit::PerSecond),
+    ];
+    readings.extend(Reading::peak_memory());
+    Ok(readings)
+}
+
+fn usize_of(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+/// Waits until the instances are where they should be and memory no longer changes.
+async fn settled(engine: &Engine, kind: Kind, count: usize) -> Result<Memory, Error> {
+    let expected = if kind == Kind::Residents { count } else { 0 };
+    let began = Instant::now();
+    let mut calm_since = Instant::now();
+    let mut known = memory()?;
+    loop {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let now = memory()?;
+        let resident = engine.resident();
+        if resident != expected || now.resident.abs_diff(known.resident) > NOISE_BYTES {
+            (known, calm_since) = (now, Instant::now());
+        }
+        if calm_since.elapsed() >= CALM {
+            return Ok(now);
+        }
+        if began.elapsed() > PATIENCE {
+            return Err(Error::Unexpected(format!(
+                "{resident} instances are in memory, {expected} should be"
+            )));
+        }
+    }
+}
+
+fn memory() -> Result<Memory, Error> {
+    let unreadable =
+        || Error::Refused("`parked` reads memory from /proc, so it needs Linux".into());
+    Memory::now().ok_or_else(unreadable)
+}

@@ -1,0 +1,89 @@
+//! What one measuring process measures.
+//!
+//! Every measurement runs in a process of its own, so that its memory is its own too and nothing
+//! that ran before has warmed or worn anything.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+
+use super::reading::Reading;
+use super::{long, parked, ready, steps, timers, yardstick};
+
+/// See the module. Goes to the process as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Probe {
+    Yardsticks { lasting: Duration },
+    Steps { in_flight: usize, extent: Extent },
+    Long { steps: usize },
+    Timers { count: usize, over: Duration },
+    Parked { kind: Kind, count: usize },
+    Ready { parked: usize },
+}
+
+/// How much to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Extent {
+    Time { warm_up: Duration, measured: Duration },
+    Instances { warm_up: usize, measured: usize },
+}
+
+/// What parked instances do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Kind {
+    /// Wait for a child, and have left memory.
+    Waits,
+    /// Sleep beyond the horizon of the timers, and have left memory.
+    Sleepers,
+    /// Sleep, and are still in memory.
+    Residents,
+}
+
+impl Probe {
+    pub(crate) async fn run(self, file: &Path) -> Result<Vec<Reading>, Error> {
+        match self {
+            Self::Yardsticks { lasting } => yardstick::measure(file, lasting),
+            Self::Steps { in_flight, extent } => steps::measure(file, in_flight, extent).await,
+            Self::Long { steps } => long::measure(file, steps).await,
+            Self::Timers { count, over } => timers::measure(file, count, over).await,
+            Self::Parked { kind, count } => parked::measure(file, kind, count).await,
+            Self::Ready { parked } => ready::measure(file, parked).await,
+        }
+    }
+
+    /// The workload it belongs to.
+    pub(crate) fn workload(&self) -> &'static str {
+        match self {
+            Self::Yardsticks { .. } => "yardsticks",
+            Self::Steps { .. } | Self::Long { .. } => "steps",
+            Self::Timers { .. } => "timers",
+            Self::Parked { .. } | Self::Ready { .. } => "parked",
+        }
+    }
+
+    /// The case of that workload, for people.
+    pub(crate) fn case(&self) -> String {
+        match self {
+            Self::Yardsticks { .. } => "plain SQLite".to_owned(),
+            Self::Steps { in_flight, .. } => format!("{in_flight} in flight"),
+            Self::Long { steps } => format!("one instance of {steps} steps"),
+            Self::Timers { count, over } => {
+                format!("{count} due evenly over {} s", over.as_secs_f64())
+            }
+            Self::Parked { kind: Kind::Waits, count } => format!("{count} waits, evicted"),
+            Self::Parked { kind: Kind::Sleepers, count } => {
+                format!("{count} sleepers beyond the horizon")
+            }
+            Self::Parked { kind: Kind::Residents, count } => format!("{count} resident"),
+            Self::Ready { parked } => format!("reopened with {parked} waits"),
+        }
+    }
+
+    /// Whether it needs the database that the probe before it has left.
+    pub(crate) fn reuses_database(&self) -> bool {
+        matches!(self, Self::Ready { .. })
+    }
+}

@@ -1,0 +1,163 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Durable workflows: ordinary code that survives crashes, deploys and a month of waiting.
+#[derive(Debug, Parser)]
+#[command(
+    name = "abide",
+    version,
+    arg_required_else_help = true,
+    after_help = "Try `abide demo` first: it kills a running workflow and shows it survive.\n\
+                  Logging goes to stderr; ABIDE_LOG or RUST_LOG choose what (default: warn)."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Watch a workflow survive a real kill (takes about 8 seconds)
+    Demo(DemoArgs),
+    /// Measure this machine, then Abide on it
+    Bench(BenchArgs),
+    /// The process that `demo` kills.
+    #[command(hide = true)]
+    DemoWorker(DemoWorkerArgs),
+    /// The process that `bench` measures in.
+    #[command(hide = true)]
+    BenchProbe(BenchProbeArgs),
+}
+
+/// Arguments of `abide demo`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Keep the database and the log of effects in this directory (default: a temporary one)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+/// Arguments of the hidden worker of the demo.
+#[derive(Debug, Args)]
+pub(crate) struct DemoWorkerArgs {
+    pub(crate) dir: PathBuf,
+}
+
+/// Arguments of `abide bench`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Two yardsticks of the machine are measured first, on plain SQLite with the same durability: how \
+long one commit of one small row takes, and how many rows a second go in at 100 a transaction. \
+Every figure is shown beside its ratio to them, because absolute figures say more about a disk \
+than about Abide. Targets that are missed are marked; they do not change the exit code.
+
+Examples:
+  abide bench steps
+  abide bench steps --in-flight 64 --seconds 10 --repeat 3
+  abide bench parked --instances 10000
+  abide bench all --json > figures.json")]
+pub(crate) struct BenchArgs {
+    /// What to measure
+    #[arg(value_enum)]
+    pub(crate) workload: Workload,
+    /// Where the database goes: a file that does not exist yet, removed afterwards
+    #[arg(long, value_name = "sqlite:FILE", conflicts_with = "dir")]
+    pub(crate) store: Option<StoreAt>,
+    /// Directory for the temporary database; choose one on the disk to be measured
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// steps: how many instances at once, one measurement for each
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,64,256,1024")]
+    #[arg(value_parser = positive)]
+    pub(crate) in_flight: Vec<usize>,
+    /// steps: how long to measure [default: 5]; timers: over how long they fall due [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) seconds: Option<f64>,
+    /// steps: measure so many instead of a time; timers, parked: so many [default: 100000]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) instances: Option<usize>,
+    /// Measure everything so often and show medians
+    #[arg(long, value_name = "N", default_value = "1", value_parser = positive)]
+    pub(crate) repeat: usize,
+}
+
+/// What can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Workload {
+    /// Throughput and latency of a workflow of 5 trivial steps, and the cost of a 10 000th step
+    Steps,
+    /// How late sleepers wake
+    Timers,
+    /// What instances that wait cost, and how soon an engine is ready among them
+    Parked,
+    /// Everything
+    All,
+}
+
+/// Arguments of a hidden measuring process.
+#[derive(Debug, Args)]
+pub(crate) struct BenchProbeArgs {
+    /// The database.
+    pub(crate) file: PathBuf,
+    /// What to measure, as JSON.
+    pub(crate) probe: String,
+}
+
+/// `sqlite:FILE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoreAt {
+    pub(crate) file: PathBuf,
+}
+
+impl FromStr for StoreAt {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("sqlite:") {
+            Some(file) if !file.is_empty() => Ok(Self { file: file.into() }),
+            _ => Err("write sqlite:FILE; no other store can be measured yet".to_owned()),
+        }
+    }
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("write a whole number above zero".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds.is_finite() && seconds > 0.0 && seconds <= 86_400.0 => Ok(seconds),
+        _ => Err("write seconds above zero and at most a day, like 5 or 0.5".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn only_sqlite_files_are_stores() {
+        assert_eq!("sqlite:a.db".parse(), Ok(StoreAt { file: "a.db".into() }));
+        for wrong in ["a.db", "sqlite:", "postgres://localhost"] {
+            assert!(wrong.parse::<StoreAt>().unwrap_err().contains("sqlite:FILE"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! `abide`, the one binary.
+//!
+//! Parses the command line, sets up what every command shares (allocator, logging, Ctrl-C) and
+//! turns whatever went wrong into one line and an exit code.
+
+mod bench;
+mod cli;
+mod demo;
+mod error;
+mod paint;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use mimalloc::MiMalloc;
+use tracing_subscriber::EnvFilter;
+
+use crate::cli::{Cli, Command};
+use crate::error::Error;
+
+/// Many small allocations on many threads: the system's allocator is slower and keeps more.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log_to_stderr();
+    // Dropping the command's future removes its temporary files and ends its child processes.
+    let outcome = tokio::select! {
+        outcome = Box::pin(run(cli.command)) => outcome,
+        _ = tokio::signal::ctrl_c() => Err(Error::Interrupted),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read our output has seen enough.
+        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("abide: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: Command) -> Result<(), Error> {
+    match command {
+        Command::Demo(args) => demo::run(args).await,
+        Command::DemoWorker(args) => demo::work(&args.dir).await,
+        Command::Bench(args) => bench::run(args).await,
+        Command::BenchProbe(args) => bench::probe(&args).await,
+    }
+}
+
+/// `ABIDE_LOG`, else `RUST_LOG`, else warnings.
+fn log_to_stderr() {
+    let filter = ["ABIDE_LOG", "RUST_LOG"]
+        .iter()
+        .find_map(|name| EnvFilter::try_from_env(name).ok())
+        .unwrap_or_else(|| EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+}

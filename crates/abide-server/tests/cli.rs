@@ -1,0 +1,136 @@
+//! The binary as a user meets it.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn abide(arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_abide");
+    Command::new(program).args(arguments).env_remove("RUST_LOG").output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    let (out, err) = (&output.stdout, &output.stderr);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(err));
+    String::from_utf8(out.clone()).unwrap()
+}
+
+/// Runs what must fail, and answers what it said about that.
+fn refusal(arguments: &[&str]) -> String {
+    let output = abide(arguments);
+    assert!(!output.status.success(), "{arguments:?} was accepted");
+    assert!(output.stdout.is_empty(), "{arguments:?} failed and wrote to stdout");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn demo_shows_the_kill_and_every_step_takes_effect_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let told = stdout(&abide(&["demo", "--dir", path(directory.path())]));
+    let (_, timeline) = told.split_once("Timeline of order-42").expect(&told);
+    let at = |part: &str| {
+        timeline.find(part).unwrap_or_else(|| panic!("{part:?} is missing in\n{timeline}"))
+    };
+    let order = [
+        "the order begins",
+        "✓ charge card, attempt 2",
+        "pack parcel …",
+        "killed (SIGKILL)",
+        "went on",
+        "pack parcel, attempt 1: the process stopped while it ran",
+        "✓ pack parcel, attempt 2",
+        "✓ wait for the courier: awake",
+        "✓ mail receipt",
+        "the order is complete",
+    ];
+    assert!(order.map(at).is_sorted(), "{timeline}");
+    assert!(!told.contains('\x1b'), "colour without a terminal");
+
+    let effects = std::fs::read_to_string(directory.path().join("effects.log")).unwrap();
+    let of = |part: usize| effects.lines().map(move |line| line.split('\t').nth(part).unwrap());
+    let steps: Vec<_> = of(1).collect();
+    assert_eq!(steps, ["reserve stock", "charge card", "pack parcel", "ship", "mail receipt"]);
+    let processes: Vec<_> = of(0).collect();
+    assert_eq!(processes[0], processes[1], "{effects}");
+    assert_ne!(processes[1], processes[2], "{effects}");
+}
+
+#[test]
+fn demo_leaves_a_database_alone_that_is_there() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("demo.db"), "precious").unwrap();
+    let said = refusal(&["demo", "--dir", path(directory.path())]);
+    assert!(said.contains("exists already") && said.contains("--dir"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn bench_steps_answers_json_with_every_figure_and_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = path(directory.path());
+    let mut arguments = vec!["bench", "steps", "--json", "--dir", place];
+    arguments.extend(["--in-flight", "1,64", "--instances", "100", "--seconds", "0.2"]);
+    let report: serde_json::Value = serde_json::from_str(&stdout(&abide(&arguments))).unwrap();
+
+    let positive = |value: &serde_json::Value| value.as_f64().is_some_and(|value| value > 0.0);
+    assert!(positive(&report["yardsticks"]["commitP50Ms"]), "{report}");
+    assert!(positive(&report["yardsticks"]["rowsPerSecond"]), "{report}");
+    let measurements = report["measurements"].as_array().unwrap();
+    let cases: Vec<_> = measurements.iter().map(|one| one["case"].as_str().unwrap()).collect();
+    assert_eq!(cases, ["1 in flight", "64 in flight", "one instance of 100 steps"]);
+    for (name, ratio_of) in [
+        ("stepsPerSecond", Some("rowsPerSecond")),
+        ("instancesPerSecond", Some("rowsPerSecond")),
+        ("latencyP50", Some("commitP50Ms")),
+        ("latencyP99", Some("commitP50Ms")),
+        ("commitsPerSecond", Some("commitsPerSecond")),
+        ("stepsPerCommit", None),
+    ] {
+        let figure = &measurements[1]["figures"][name];
+        assert!(positive(&figure["value"]), "{name}: {figure}");
+        assert_eq!(figure["ratioOf"].as_str(), ratio_of, "{name}: {figure}");
+        assert_eq!(positive(&figure["ratio"]), ratio_of.is_some(), "{name}: {figure}");
+    }
+    let target = &measurements[1]["figures"]["stepsPerSecond"]["target"];
+    assert_eq!(target["limit"].as_f64(), Some(0.15), "{target}");
+    assert!(target["met"].is_boolean(), "{target}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn bench_keeps_away_from_a_database_that_exists() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("shop.db");
+    std::fs::write(&file, "precious").unwrap();
+    let said = refusal(&["bench", "steps", "--store", &format!("sqlite:{}", path(&file))]);
+    assert!(said.contains("shop.db exists already"), "{said}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
+}
+
+#[test]
+fn bad_arguments_are_explained() {
+    let check = |arguments: &[&str], part: &str| {
+        let said = refusal(arguments);
+        assert!(said.contains(part), "{arguments:?} said\n{said}");
+    };
+    check(&["bench", "stepz"], "steps");
+    check(&["bench"], "--help");
+    check(&["bench", "steps", "--in-flight", "0"], "above zero");
+    check(&["bench", "steps", "--seconds", "soon"], "seconds above zero");
+    check(&["bench", "steps", "--store", "postgres://localhost"], "sqlite:FILE");
+    check(&["bench", "steps", "--dir", "/does/not/exist"], "/does/not/exist");
+    check(&["demoo"], "demo");
+}
+
+#[test]
+fn help_and_version_are_there() {
+    let help = stdout(&abide(&["--help"]));
+    assert!(help.contains("demo") && help.contains("bench"), "{help}");
+    assert!(!help.contains("probe"), "hidden commands are shown\n{help}");
+    assert!(stdout(&abide(&["--version"])).contains(env!("CARGO_PKG_VERSION")));
+}
