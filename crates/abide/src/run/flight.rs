@@ -99,7 +99,7 @@ pub(super) fn land(run: &mut Run, task: &mut Context<'_>) -> Landing {
 }
 
 fn stored(run: &mut Run, transition: &Transition, held: Vec<OpId>) -> Landing {
-    if transition.end.is_some() || transition.pause {
+    if transition.end.is_some() || (transition.pause && run.pausing) {
         run.over = !matches!(transition.end, None | Some(End::Continued(_)));
         return Landing::Done;
     }

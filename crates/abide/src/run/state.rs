@@ -57,6 +57,8 @@ pub(crate) enum Stage {
     Settled(Outcome),
     /// The next poll takes the outcome.
     Revealed(Outcome),
+    /// All attempts failed and the instance pauses; a new round begins when it is resumed.
+    Exhausted,
     /// It will never come: cancelled in an earlier life, or asked for in vain.
     Never,
 }
@@ -182,11 +184,7 @@ impl State {
         match standing {
             None => self.start_attempt(op),
             Some(Standing::Begun) => self.interrupted(op, retry),
-            Some(Standing::Exhausted) => {
-                self.op(op).failed = 0;
-                self.op(op).began_at = self.clock.now();
-                self.start_attempt(op);
-            }
+            Some(Standing::Exhausted) => self.start_round(op),
             Some(Standing::Until(at)) => self.rest(op, at),
             Some(Standing::Settled(outcome)) => self.op(op).stage = Stage::Settled(outcome),
             Some(Standing::Cancelled) => {}
@@ -405,6 +403,25 @@ impl State {
         self.held.push(id);
     }
 
+    /// Begins anew with all attempts.
+    fn start_round(&mut self, id: OpId) {
+        let now = self.clock.now();
+        let op = self.op(id);
+        op.failed = 0;
+        op.began_at = now;
+        self.start_attempt(id);
+    }
+
+    /// The instance goes on: what was exhausted begins a new round.
+    pub(crate) fn resumed(&mut self) {
+        let exhausted = self.ops.iter().filter(|(_, op)| matches!(op.stage, Stage::Exhausted));
+        let mut exhausted: Vec<OpId> = exhausted.map(|(id, _)| *id).collect();
+        exhausted.sort_unstable();
+        for id in exhausted {
+            self.start_round(id);
+        }
+    }
+
     /// The process died in an attempt. It is tried again at once, but not for ever, and not at
     /// all when the step asked to run at most once.
     fn interrupted(&mut self, id: OpId, retry: &Retry) {
@@ -494,9 +511,7 @@ impl State {
             });
             self.rest(id, at);
         } else if pauses {
-            let op = self.op(id);
-            op.failed = 0;
-            op.stage = Stage::Never;
+            self.op(id).stage = Stage::Exhausted;
             self.pause_for = Some(name);
         } else {
             self.settle(id, Err(last));
@@ -530,6 +545,7 @@ impl State {
             Stage::Never => return None,
             _ if self.dropping => return None,
             Stage::Held | Stage::Attempt => self.active -= 1,
+            Stage::Exhausted => {}
             Stage::Until(at) => {
                 self.timers.remove(&(at, id));
             }
