@@ -53,7 +53,7 @@ impl Run {
         let mut state = self.resident.state.lock();
         if let Some(what) = state.mismatch.clone() {
             drop(state);
-            self.pause_itself("nonDeterministic", &Failure::new("NON_DETERMINISTIC", what), None);
+            self.pause_unfit(Failure::new("NON_DETERMINISTIC", what));
             return true;
         }
         if let Some(failure) = state.fatal.take() {
@@ -76,9 +76,11 @@ impl Run {
             return true;
         }
         if let Some(step) = state.pause_for.take() {
-            drop(state);
+            // Like a pause from outside: what runs finishes, nothing begins.
             let failure = Failure::new("STEP_RETRY_EXHAUSTED", "no attempt is left").in_step(&step);
-            self.pause_itself("retryExhausted", &failure, Some(step));
+            state.record(&paused("retryExhausted", failure, Some(step)));
+            state.next.pause = true;
+            self.paused = true;
             return true;
         }
         false
@@ -122,22 +124,24 @@ impl Run {
         self.ending = true;
     }
 
-    /// The instance can't go on without an operator: nothing it asked for since the last commit
-    /// counts, except what a step that used up its attempts recorded.
-    pub(super) fn pause_itself(&mut self, reason: &str, failure: &Failure, step: Option<Arc<str>>) {
+    /// The workflow does not fit its history: nothing it asked for since the last commit counts.
+    pub(super) fn pause_unfit(&mut self, failure: Failure) {
         self.drop_body();
         let mut state = self.resident.state.lock();
-        if step.is_none() {
-            state.next = Transition::default();
-            state.take_held();
-        }
-        state.record(&Entry {
-            name: step,
-            reason: Some(reason.to_owned()),
-            error: Some(failure.clone()),
-            ..Entry::new(EntryKind::WorkflowPaused)
-        });
+        state.next = Transition::default();
+        state.take_held();
+        state.record(&paused("nonDeterministic", failure, None));
         state.next.pause = true;
         self.pausing = true;
+    }
+}
+
+/// The instance can't go on without an operator.
+fn paused(reason: &str, failure: Failure, step: Option<Arc<str>>) -> Entry {
+    Entry {
+        name: step,
+        reason: Some(reason.to_owned()),
+        error: Some(failure),
+        ..Entry::new(EntryKind::WorkflowPaused)
     }
 }

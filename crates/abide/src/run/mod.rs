@@ -233,7 +233,10 @@ impl Run {
                     self.paused = false;
                     self.shown = (Phase::Running, None);
                     let withheld = std::mem::take(&mut self.withheld);
-                    self.resident.state.lock().release(withheld);
+                    let mut state = self.resident.state.lock();
+                    state.release(withheld);
+                    state.resumed();
+                    drop(state);
                     self.resident.set_poll_due();
                 }
                 News::Ended => (self.over, done) = (true, true),

@@ -76,6 +76,8 @@ pub(crate) enum Stage {
     Settled(Outcome),
     /// The next poll takes the outcome.
     Revealed(Outcome),
+    /// All attempts failed and the instance pauses; a new round begins when it is resumed.
+    Exhausted,
     /// It will never come: cancelled in an earlier life, or asked for in vain.
     Never,
 }
@@ -201,11 +203,7 @@ impl State {
         match standing {
             None => self.start_attempt(op),
             Some(Standing::Begun) => self.interrupted(op, retry),
-            Some(Standing::Exhausted) => {
-                self.op(op).failed = 0;
-                self.op(op).began_at = self.clock.now();
-                self.start_attempt(op);
-            }
+            Some(Standing::Exhausted) => self.start_round(op),
             Some(Standing::Until(at)) => self.rest(op, at),
             Some(Standing::Settled(outcome)) => self.op(op).stage = Stage::Settled(outcome),
             Some(Standing::Cancelled) => {}

@@ -35,6 +35,25 @@ impl State {
         self.held.push(id);
     }
 
+    /// Begins anew with all attempts.
+    pub(super) fn start_round(&mut self, id: OpId) {
+        let now = self.clock.now();
+        let op = self.op(id);
+        op.failed = 0;
+        op.began_at = now;
+        self.start_attempt(id);
+    }
+
+    /// The instance goes on: what was exhausted begins a new round.
+    pub(crate) fn resumed(&mut self) {
+        let exhausted = self.ops.iter().filter(|(_, op)| matches!(op.stage, Stage::Exhausted));
+        let mut exhausted: Vec<OpId> = exhausted.map(|(id, _)| *id).collect();
+        exhausted.sort_unstable();
+        for id in exhausted {
+            self.start_round(id);
+        }
+    }
+
     /// The process died in an attempt. It is tried again at once, but not for ever, and not at
     /// all when the step asked to run at most once.
     pub(super) fn interrupted(&mut self, id: OpId, retry: &Retry) {
@@ -124,9 +143,7 @@ impl State {
             });
             self.rest(id, at);
         } else if pauses {
-            let op = self.op(id);
-            op.failed = 0;
-            op.stage = Stage::Never;
+            self.op(id).stage = Stage::Exhausted;
             self.pause_for = Some(name);
         } else {
             self.settle(id, Err(last));
@@ -160,6 +177,7 @@ impl State {
             Stage::Never => return None,
             _ if self.dropping => return None,
             Stage::Held | Stage::Attempt => self.active -= 1,
+            Stage::Exhausted => {}
             Stage::Until(at) => {
                 self.timers.remove(&(at, id));
             }
