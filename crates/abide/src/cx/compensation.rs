@@ -10,7 +10,7 @@ use crate::json::Json;
 use crate::run::OpId;
 use crate::workflow::Body;
 
-use super::Cx;
+use super::{Cx, Step};
 
 /// Undoes a step, given its result.
 pub(super) type Undo =
@@ -38,8 +38,9 @@ pub(crate) fn compensate(cx: Cx, mut compensations: Vec<Compensation>) -> Body {
     Box::pin(async move {
         let mut failed = Vec::new();
         for mut compensation in compensations.into_iter().rev() {
-            let name = readable(&compensation.step);
-            let undone = cx.step(&name, || (compensation.undo)(&compensation.result)).await;
+            let name = cx.resident.state.lock().use_name(&readable(&compensation.step));
+            let undo = || (compensation.undo)(&compensation.result);
+            let undone = Step::new(&cx, Ok(name), undo).await;
             if let Err(error) = undone {
                 failed.push(error.to_string());
             }

@@ -36,11 +36,13 @@ pub use step::Step;
 pub struct Cx {
     resident: Arc<Resident>,
     prefix: Option<Arc<str>>,
+    /// What is wrong with the name of the scope; reported when a step is awaited.
+    invalid: Option<Error>,
 }
 
 impl Cx {
     pub(crate) fn new(resident: Arc<Resident>) -> Self {
-        Self { resident, prefix: None }
+        Self { resident, prefix: None, invalid: None }
     }
 
     /// The id of this instance.
@@ -79,7 +81,7 @@ impl Cx {
         T: Serialize + DeserializeOwned,
         E: Into<BoxError>,
     {
-        Step::new(self, name, function)
+        Step::new(self, self.use_name(name), function)
     }
 
     /// Sleeps. Costs a row, not a thread: the instance leaves memory if it takes long.
@@ -151,8 +153,11 @@ impl Cx {
     /// `charge` is `item[3].charge`.
     #[must_use]
     pub fn scope(&self, name: &str, index: impl std::fmt::Display) -> Self {
+        let index = index.to_string();
         let prefix = format!("{}[{index}].", self.prefixed(name)).into();
-        Self { resident: Arc::clone(&self.resident), prefix: Some(prefix) }
+        let checked = check_name("scope name", name).and(check_name("scope index", &index));
+        let invalid = self.invalid.clone().or(checked.err());
+        Self { resident: Arc::clone(&self.resident), prefix: Some(prefix), invalid }
     }
 
     /// Goes on as a new run of the same instance, with a new input and an empty history. Never
@@ -191,10 +196,8 @@ impl Cx {
 
     /// The name of this use of a step, or why it can't be one.
     fn use_name(&self, name: &str) -> Result<Arc<str>> {
-        if name.is_empty() || name.len() > 255 || name.contains(['#', '[', ']']) {
-            let message = format!("{name:?} must be 1 to 255 bytes without '#', '[' and ']'");
-            return Err(Error::Invalid { what: "step name".into(), message });
-        }
+        self.invalid.clone().map_or(Ok(()), Err)?;
+        check_name("step name", name)?;
         let mut state = self.resident.state.lock();
         Ok(match &self.prefix {
             None => state.use_name(name),
@@ -209,6 +212,14 @@ impl Cx {
         }
         Err(Error::TooLarge { what: what.into(), size: value.size(), limit })
     }
+}
+
+fn check_name(what: &'static str, name: &str) -> Result<()> {
+    if !name.is_empty() && name.len() <= 255 && !name.contains(['#', '[', ']']) {
+        return Ok(());
+    }
+    let message = format!("{name:?} must be 1 to 255 bytes without '#', '[' and ']'");
+    Err(Error::Invalid { what: what.into(), message })
 }
 
 /// A result that is over its limit.

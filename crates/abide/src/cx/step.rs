@@ -49,10 +49,10 @@ struct Attempt<Fut> {
 impl<F, Fut, T> Unpin for Step<F, Fut, T> {}
 
 impl<F, Fut, T> Step<F, Fut, T> {
-    pub(super) fn new(cx: &Cx, name: &str, function: F) -> Self {
+    pub(super) fn new(cx: &Cx, name: Result<Arc<str>>, function: F) -> Self {
         Self {
             resident: Arc::clone(&cx.resident),
-            name: cx.use_name(name),
+            name,
             function,
             retry: Retry::default(),
             timeout: None,
@@ -129,7 +129,7 @@ where
     /// Runs the attempt until it has an outcome, and records that.
     fn poll_attempt(&mut self, op: OpId, task: &mut Context<'_>) -> Poll<()> {
         if self.attempt.is_none() {
-            match catch_unwind(AssertUnwindSafe(|| (self.function)())) {
+            match guarded(|| (self.function)()) {
                 Ok(future) => self.attempt = Some(self.attempt_of(future)),
                 Err(panic) => {
                     self.record_failure(
@@ -142,7 +142,7 @@ where
             }
         }
         let Some(attempt) = &mut self.attempt else { return Poll::Pending };
-        let polled = catch_unwind(AssertUnwindSafe(|| attempt.future.as_mut().poll(task)));
+        let polled = guarded(|| attempt.future.as_mut().poll(task));
         let outcome = match polled {
             Ok(Poll::Ready(outcome)) => outcome.map_err(Into::into),
             Ok(Poll::Pending) => {
@@ -239,10 +239,20 @@ where
 
 impl<F, Fut, T> Drop for Step<F, Fut, T> {
     fn drop(&mut self) {
-        if let Some(op) = self.op {
-            self.resident.state.lock().dropped(op);
+        let Some(op) = self.op else { return };
+        let mut state = self.resident.state.lock();
+        // It was done, though the workflow did not wait to see it: undo it with the rest.
+        if let Some(result) = state.dropped(op)
+            && let (Some(undo), Ok(name)) = (self.undo.take(), &self.name)
+        {
+            state.compensations.push(Compensation::new(op, name, result, undo));
         }
     }
+}
+
+/// Runs a part of the step's function: outside the workflow, and a panic stays in the step.
+fn guarded<T>(part: impl FnOnce() -> T) -> std::thread::Result<T> {
+    Resident::as_outsider(|| catch_unwind(AssertUnwindSafe(part)))
 }
 
 fn timed_out(limit: Duration) -> Failure {

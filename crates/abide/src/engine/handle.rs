@@ -61,7 +61,8 @@ impl Handle {
     /// Waits until the instance has ended, however it did.
     ///
     /// # Errors
-    /// [`Error::InstanceNotFound`] or the store's own.
+    /// [`Error::InstanceNotFound`], [`Error::ShutDown`] when the engine stops before that, or the
+    /// store's own.
     pub async fn ended(&self) -> Result<Ended> {
         let told = self.inner.waiters.add(&self.id);
         // What is in memory will tell us. Anything else may have ended before we asked.
@@ -73,6 +74,10 @@ impl Handle {
                 let Instance { key, id, output, error, phase, .. } = instance?;
                 return Ok(Ended { key, id, status: phase.status(false), output, error });
             }
+        }
+        if self.inner.is_killed() {
+            // Asked after everybody who waits was told.
+            self.inner.waiters.forget_all();
         }
         told.await.map_err(|_| Error::ShutDown)
     }

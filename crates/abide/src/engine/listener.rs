@@ -71,6 +71,11 @@ impl Waiters {
         }
     }
 
+    /// Nobody here will hear of an end any more, and whoever waits for one is told so.
+    pub(super) fn forget_all(&self) {
+        self.0.lock().clear();
+    }
+
     pub(super) fn forget_closed(&self, id: &InstanceId) {
         let mut waiters = self.0.lock();
         if let Some(waiting) = waiters.get_mut(id) {

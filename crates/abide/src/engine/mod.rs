@@ -108,6 +108,7 @@ impl Inner {
         for resident in self.residents.all() {
             resident.nudge();
         }
+        self.waiters.forget_all();
     }
 }
 

@@ -99,8 +99,10 @@ impl Residents {
         true
     }
 
+    /// Whether an instance is in memory and its end is still to come.
     pub(crate) fn is_live(&self, key: InstanceKey) -> bool {
-        matches!(self.slots.lock().get(&key), Some(Slot::Live(_)))
+        let slots = self.slots.lock();
+        matches!(slots.get(&key), Some(Slot::Live(resident)) if !resident.has_ended())
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Resident>> {

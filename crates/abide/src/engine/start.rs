@@ -141,9 +141,17 @@ pub(super) async fn start_all(
     let (tell, told) = oneshot::channel();
     let inner_too = Arc::clone(inner);
     let create = inner.store.start(new, if_exists);
+    let doubtful = ids.clone();
     tokio::spawn(async move {
         match create.await {
-            Err(error) => drop(tell.send(Err(error))),
+            Err(error) => {
+                let unknown = matches!(error, Error::OutcomeUnknown { .. });
+                // Whoever asked may have stopped waiting.
+                let _ = tell.send(Err(error));
+                if unknown {
+                    look_for(&inner_too, &doubtful).await;
+                }
+            }
             Ok(started) => let_loose(&inner_too, launches, &timeouts, &started, tell).await,
         }
     });
@@ -169,6 +177,17 @@ fn poll_ahead(
     new.first = Some(first);
     new.start_at = None;
     Ok(Some(Launch { run, held }))
+}
+
+/// Nobody knows whether these were created. Those that were are claimed by nobody who runs them.
+async fn look_for(inner: &Inner, ids: &[InstanceId]) {
+    for id in ids {
+        match inner.store.instance(id).await {
+            Ok(Some(found)) if !found.phase.is_terminal() => inner.wake(found.key),
+            Ok(_) => {}
+            Err(error) => tracing::warn!(instance = %id, %error, "a start stays in doubt"),
+        }
+    }
 }
 
 /// Runs what was created. The caller hears of it once every instance is in memory; the last one

@@ -27,12 +27,16 @@ struct Near {
     due: BTreeSet<Due>,
     /// Everything the store has up to here is in `due` or was woken.
     read_to: Due,
+    /// Up to here the store is being read: what is written meanwhile may be missing in the answer,
+    /// so whoever writes it schedules it.
+    reading_to: Due,
     stopped: bool,
 }
 
 impl Timers {
     pub(crate) fn new(horizon: Duration) -> Self {
-        let near = Near { due: BTreeSet::new(), read_to: Due::FIRST, stopped: false };
+        let (read_to, reading_to) = (Due::FIRST, Due::FIRST);
+        let near = Near { due: BTreeSet::new(), read_to, reading_to, stopped: false };
         Self { near: Mutex::new(near), horizon, changed: Notify::new() }
     }
 
@@ -41,7 +45,7 @@ impl Timers {
     pub(crate) fn schedule(&self, at: Timestamp, key: InstanceKey, only_here: bool) {
         let mut near = self.near.lock();
         let due = Due { at, key };
-        if !only_here && due > near.read_to {
+        if !only_here && due > near.reading_to {
             return;
         }
         near.due.insert(due);
@@ -64,8 +68,11 @@ impl Timers {
         due.into_iter().map(|due| due.key).collect()
     }
 
-    fn read_to(&self) -> Due {
-        self.near.lock().read_to
+    /// Begins to read up to a moment; answers where the last read ended.
+    fn read_on(&self, until: Timestamp) -> Due {
+        let mut near = self.near.lock();
+        near.reading_to = Due { at: until, key: InstanceKey(i64::MIN) }.max(near.read_to);
+        near.read_to
     }
 
     /// Takes in a page of the store; true when there may be more before `until`.
@@ -110,7 +117,7 @@ pub(super) async fn serve(engine: Weak<Inner>) {
 /// Reads what falls due within the horizon, a page at a time; answers when to read again.
 async fn read_ahead(inner: &Inner, now: Timestamp) -> Duration {
     let until = now.after(inner.timers.horizon);
-    match inner.store.due(inner.timers.read_to(), until, PAGE).await {
+    match inner.store.due(inner.timers.read_on(until), until, PAGE).await {
         Ok(page) if inner.timers.add(&page, until) => Duration::ZERO,
         Ok(_) => inner.timers.horizon / 2,
         Err(error) => {

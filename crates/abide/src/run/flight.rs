@@ -15,6 +15,8 @@ use super::{OpId, Run};
 pub(super) struct Flight {
     /// Kept to try again: a finished step keeps its result while its process lives.
     transition: Arc<Transition>,
+    /// The last arrival that was known when it was decided, also when it is tried again later.
+    heard: i64,
     /// What may begin once it is durable.
     held: Vec<OpId>,
     stage: Stage,
@@ -39,16 +41,17 @@ pub(super) enum Landing {
 /// Sends what gathered to the store.
 pub(super) fn take_off(run: &mut Run, transition: Transition, held: Vec<OpId>) {
     let transition = Arc::new(transition);
-    let stage = commit(run, &transition);
-    run.flight = Some(Flight { transition, held, stage });
+    let heard = run.resident.state.lock().heard();
+    let stage = commit(run, &transition, heard);
+    run.flight = Some(Flight { transition, heard, held, stage });
 }
 
-fn commit(run: &Run, transition: &Arc<Transition>) -> Stage {
+fn commit(run: &Run, transition: &Arc<Transition>, heard: i64) -> Stage {
     Stage::Committing(run.engine.store.commit(Commit {
         key: run.key,
         run: run.resident.run,
         epoch: run.epoch,
-        heard: run.resident.state.lock().heard(),
+        heard,
         transition: Arc::clone(transition),
     }))
 }
@@ -64,7 +67,7 @@ pub(super) fn land(run: &mut Run, task: &mut Context<'_>) -> Landing {
                     return Landing::Flying;
                 }
                 Poll::Ready(()) => {
-                    flight.stage = commit(run, &flight.transition);
+                    flight.stage = commit(run, &flight.transition, flight.heard);
                     run.flight = Some(flight);
                     continue;
                 }
@@ -96,7 +99,7 @@ pub(super) fn land(run: &mut Run, task: &mut Context<'_>) -> Landing {
 }
 
 fn stored(run: &mut Run, transition: &Transition, held: Vec<OpId>) -> Landing {
-    if transition.end.is_some() || transition.pause {
+    if transition.end.is_some() || (transition.pause && run.pausing) {
         run.over = !matches!(transition.end, None | Some(End::Continued(_)));
         return Landing::Done;
     }

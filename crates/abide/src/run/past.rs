@@ -127,6 +127,10 @@ impl Past {
         }
         match entry.entry {
             EntryKind::StepStarted => {
+                if let Standing::Exhausted = step.standing {
+                    // A new round has its own time.
+                    step.began_at = recorded.at;
+                }
                 step.attempt = entry.attempt.unwrap_or(1);
                 step.standing = Standing::Begun;
             }

@@ -55,6 +55,8 @@ pub(crate) struct Resident {
     task: AtomicWaker,
     /// Odd while it rests; every rest has its own number.
     rest: AtomicU64,
+    /// Its end is stored, though its task may not know yet.
+    ended: AtomicBool,
     /// No attempt runs and nothing is on its way to the store.
     quiet: AtomicBool,
 }
@@ -79,13 +81,21 @@ impl Resident {
             driving: AtomicBool::new(false),
             task: AtomicWaker::new(),
             rest: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
             quiet: AtomicBool::new(false),
         }
     }
 
     pub(crate) fn tell(&self, news: News) {
+        if let News::Ended = news {
+            self.ended.store(true, Ordering::SeqCst);
+        }
         self.inbox.lock().push(news);
         self.nudge();
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::SeqCst)
     }
 
     pub(crate) fn take_news(&self) -> Vec<News> {
@@ -166,6 +176,15 @@ impl Resident {
         result
     }
 
+    /// Runs a part of a step's function, which is outside the workflow: a step inside a step could
+    /// not be replayed.
+    pub(crate) fn as_outsider<T>(poll: impl FnOnce() -> T) -> T {
+        let before = CURRENT.replace(0);
+        let result = poll();
+        CURRENT.set(before);
+        result
+    }
+
     /// `Cx` futures belong to the task of their workflow: polled from another one, their order
     /// could not be replayed.
     pub(crate) fn check_current(&self) -> Result<()> {
@@ -173,8 +192,8 @@ impl Resident {
             return Ok(());
         }
         let message = format!(
-            "a Cx future of instance {} was polled outside its workflow; \
-             await it in the workflow itself, with join! or select! if need be",
+            "a Cx future of instance {} was polled outside its workflow, \
+             on another task or inside a step; await it in the workflow itself, with join! or select! if need be",
             self.id
         );
         Err(Error::Misuse { message })

@@ -191,7 +191,7 @@ on_every_store! {
             .workflow("nested", with(&ran, async |cx: Cx, ran: Ran, (): ()| -> Result<(i32, i32)> {
                 let race = async {
                     tokio::select! {
-                        a = async { cx.sleep("s1", "2 seconds").await?; cx.step("a", || ran.ok("a", 1)).await } => a,
+                        a = async { cx.sleep("s1", "1 hour").await?; cx.step("a", || ran.ok("a", 1)).await } => a,
                         b = async { cx.sleep("s2", "1 second").await?; cx.step("b", || ran.ok("b", 2)).await } => b,
                     }
                 };

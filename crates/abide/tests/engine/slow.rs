@@ -20,6 +20,8 @@ pub(crate) enum Hold {
     Commit,
     /// Commits of this instance are not yet written.
     CommitOf(InstanceKey),
+    /// Commits are written, but the answer is still on its way.
+    CommitAnswer,
     /// Timers were read, but the answer is still on its way.
     DueAnswer,
     /// An instance was claimed and read, but the answer is still on its way.
@@ -46,11 +48,11 @@ impl SlowStore {
     }
 
     pub(crate) fn hold(&self, what: Hold) {
-        self.held.send_modify(|held| drop(held.insert(what)));
+        self.held.send_modify(|held| held.extend([what]));
     }
 
     pub(crate) fn release(&self, what: Hold) {
-        self.held.send_modify(|held| drop(held.remove(&what)));
+        self.held.send_modify(|held| held.retain(|one| *one != what));
     }
 
     /// Until something is withheld.
@@ -88,10 +90,12 @@ impl Store for SlowStore {
 
     fn commit(&self, commit: Commit) -> Answer<Committed> {
         let pass = self.pass(&[Hold::Commit, Hold::CommitOf(commit.key)]);
-        let inner = Arc::clone(&self.inner);
+        let (inner, answer) = (Arc::clone(&self.inner), self.pass(&[Hold::CommitAnswer]));
         Box::pin(async move {
             pass.await;
-            inner.commit(commit).await
+            let committed = inner.commit(commit).await;
+            answer.await;
+            committed
         })
     }
 
