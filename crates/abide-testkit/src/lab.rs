@@ -250,6 +250,8 @@ fn told(names: &HashMap<InstanceKey, String>, hint: &Hint) -> String {
     match hint {
         Hint::Runnable(key) => format!("runnable {}", name(key)),
         Hint::Arrived(key, what) => format!("arrived {} {}", name(key), what.entry.entry),
+        Hint::Due(due) => format!("due {}", name(&due.key)),
+        Hint::OutputSet(id, output) => format!("output {id} {}", output.key),
         Hint::Paused(key) => format!("paused {}", name(key)),
         Hint::Restarted(key) => format!("restarted {}", name(key)),
         Hint::Ended(ended) => format!("ended {} {}", ended.id, ended.status),
