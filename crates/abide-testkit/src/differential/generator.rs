@@ -45,7 +45,7 @@ impl Generator {
             10 => Operation::Attach,
             11..25 => self.start(),
             25..58 => Operation::Commit(self.speaker(), self.transition()),
-            58..70 => Operation::Claim(self.id()),
+            58..70 => Operation::Claim(self.busy_id()),
             70..74 => Operation::Release(self.speaker()),
             74..86 => Operation::Control(self.id(), self.control()),
             86..91 => {
@@ -199,11 +199,16 @@ impl Generator {
 
     fn speaker(&mut self) -> Speaker {
         Speaker {
-            id: self.id(),
+            id: self.busy_id(),
             claims_since: usize::from(self.one_in(8)),
             runs_since: u32::from(self.one_in(10)),
             deaf: self.one_in(4),
         }
+    }
+
+    /// An instance, mostly one of a few: waits and what is sent meet only where much happens.
+    fn busy_id(&mut self) -> InstanceId {
+        if self.one_in(3) { self.id() } else { id(self.pick(&["i1", "i2"])) }
     }
 
     fn id(&mut self) -> InstanceId {

@@ -21,7 +21,7 @@ impl Generator {
         match self.random.u32(..12) {
             0..7 => Operation::Deliver(self.delivery()),
             7..10 => {
-                let ids = (0..self.random.usize(1..4)).map(|_| self.id()).collect();
+                let ids = (0..self.random.usize(1..4)).map(|_| self.busy_id()).collect();
                 Operation::FallDue(ids)
             }
             10 => {
@@ -60,7 +60,7 @@ impl Generator {
     fn wait(&mut self) -> NewWait {
         self.waits += 1;
         let hears = if self.one_in(6) {
-            Hears::Output { of: self.id(), key: Arc::from(self.pick(&OUTPUTS)) }
+            Hears::Output { of: self.busy_id(), key: Arc::from(self.pick(&OUTPUTS)) }
         } else {
             let (kind, pattern) = self.pattern();
             Hears::Sent { kind, pattern }
@@ -74,7 +74,7 @@ impl Generator {
     }
 
     fn deadline(&mut self) -> Option<Timestamp> {
-        self.one_in(2).then(|| self.moment())
+        self.one_in(3).then(|| self.moment())
     }
 
     fn kind(&mut self) -> Kind {
@@ -102,7 +102,7 @@ impl Generator {
             wake: !self.one_in(5),
             buffer: if is_event { policy } else { Buffer::Queue },
             refused: self.one_in(20).then(|| "not declared".to_owned()),
-            ..delivery(kind, self.id().as_str(), name, &format!("m{}", self.sent))
+            ..delivery(kind, self.busy_id().as_str(), name, &format!("m{}", self.sent))
         }
     }
 
