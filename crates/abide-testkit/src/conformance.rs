@@ -160,7 +160,8 @@ macro_rules! store_conformance {
                 the_earliest_comes_first_and_then_the_oldest, until_is_not_included,
                 it_is_read_in_pages, claimed_or_not_it_is_due,
                 what_is_queued_for_a_moment_is_due_then,
-                what_is_paused_ended_or_not_timed_is_left_out
+                what_ended_or_is_not_timed_is_left_out,
+                clocks_go_on_under_a_pause_but_a_start_waits_for_the_resume
             );
             $crate::store_conformance!(@listing $fresh:
                 by_workflow, by_status, by_the_beginning_of_the_id, by_correlation_id, by_tag,
