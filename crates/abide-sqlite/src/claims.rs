@@ -2,7 +2,7 @@
 //!
 //! The lock on the file makes this process the only owner, so a claim needs no row: a process that
 //! died takes its claims with it. A claim also keeps what a commit would have to look up: the run,
-//! the next number of the history and the id.
+//! the next number of the history, the id, and whether there may be waits or mail to look after.
 //!
 //! Changes are journalled until the batch they belong to is durable, and undone if it is not.
 

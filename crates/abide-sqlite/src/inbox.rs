@@ -59,8 +59,12 @@ pub(crate) fn buffer(connection: &Connection, key: InstanceKey) -> Result<Vec<Bu
     all(
         connection,
         select_inbox!(
-            "WHERE key IN (SELECT key FROM inbox WHERE instance = ?1 AND state = 'pending'
-                 UNION ALL SELECT key FROM inbox WHERE instance = ?1 AND state = 'delayed')
+            "WHERE key IN (
+                 SELECT key FROM inbox INDEXED BY inbox_pending
+                  WHERE instance = ?1 AND state = 'pending'
+                  UNION ALL
+                 SELECT key FROM inbox INDEXED BY inbox_delayed
+                  WHERE instance = ?1 AND state = 'delayed')
               ORDER BY visible_at, key"
         ),
         [key.0],

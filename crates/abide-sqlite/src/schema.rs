@@ -118,6 +118,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_pending_is_found_however_much_was_consumed() {
+        let connection = migrated();
+        let plan = |sql: &str| -> String {
+            let sql = format!("EXPLAIN QUERY PLAN {sql}");
+            connection.query_row(&sql, [7], |row| row.get(3)).unwrap()
+        };
+        let load = plan(
+            "SELECT size FROM inbox INDEXED BY inbox_pending
+              WHERE instance = ?1 AND state = 'pending'",
+        );
+        assert_eq!(load, "SEARCH inbox USING COVERING INDEX inbox_pending (instance=?)");
+        let open = plan(
+            "SELECT id FROM workflow_event_subscriptions
+              WHERE instance = ?1 AND status = 'active' ORDER BY key",
+        );
+        assert!(open.contains("USING INDEX workflow_event_subscriptions_open_idx"), "{open}");
+    }
+
+    #[test]
     fn a_later_migration_keeps_the_data_and_runs_once() {
         let mut connection = migrated();
         assert!(insert(&connection, 7, "running", false));

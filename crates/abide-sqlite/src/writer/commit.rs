@@ -102,7 +102,7 @@ impl Batch<'_> {
             self.apply_events(speaker, transition)?;
         }
         let has_mail = speaker.has_mail || has_events(transition);
-        if has_mail {
+        if has_mail && (transition.park.is_some() || has_events(transition)) {
             self.keep_awake(key)?;
         }
         for child in &transition.children {

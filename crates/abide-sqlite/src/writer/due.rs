@@ -15,8 +15,17 @@ use crate::failure::Trouble;
 use crate::waits;
 
 impl Batch<'_> {
+    /// Decides for each instance on its own: damage at one of them, which is the answer, does not
+    /// hold up the others.
     pub(super) fn fall_due(&mut self, keys: &[InstanceKey]) -> Result<(), Trouble> {
-        self.guarded(|batch| keys.iter().try_for_each(|key| batch.fall_due_at(*key)))
+        let mut answer = Ok(());
+        for key in keys {
+            match self.guarded(|batch| batch.fall_due_at(*key)) {
+                Err(failed @ Trouble::Failed(_)) => return Err(failed),
+                decided => answer = answer.and(decided),
+            }
+        }
+        answer
     }
 
     fn fall_due_at(&mut self, key: InstanceKey) -> Result<(), Trouble> {

@@ -74,8 +74,10 @@ impl Batch<'_> {
         let mut select = self.connection.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM workflow_event_subscriptions
                              WHERE instance = ?1 AND status = 'active')
-                 OR EXISTS (SELECT 1 FROM inbox WHERE instance = ?1 AND state = 'pending')
-                 OR EXISTS (SELECT 1 FROM inbox WHERE instance = ?1 AND state = 'delayed')",
+                 OR EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_pending
+                             WHERE instance = ?1 AND state = 'pending')
+                 OR EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_delayed
+                             WHERE instance = ?1 AND state = 'delayed')",
         )?;
         Ok(select.query_row([key.0], |row| row.get(0))?)
     }
@@ -100,9 +102,11 @@ impl Batch<'_> {
     pub(super) fn load(&self, key: InstanceKey) -> Result<BufferLoad, Trouble> {
         let mut select = self.connection.prepare_cached(
             "SELECT count(*), coalesce(sum(size), 0) FROM (
-                 SELECT size FROM inbox WHERE instance = ?1 AND state = 'pending'
+                 SELECT size FROM inbox INDEXED BY inbox_pending
+                  WHERE instance = ?1 AND state = 'pending'
                   UNION ALL
-                 SELECT size FROM inbox WHERE instance = ?1 AND state = 'delayed')",
+                 SELECT size FROM inbox INDEXED BY inbox_delayed
+                  WHERE instance = ?1 AND state = 'delayed')",
         )?;
         let count = |found: i64| usize::try_from(found).unwrap_or(usize::MAX);
         Ok(select.query_row([key.0], |row| {
