@@ -287,6 +287,7 @@ macro_rules! store_conformance {
                 a_hint_is_heard_only_after_its_effect_can_be_read,
                 a_hint_of_a_child_is_heard_only_after_the_child_can_be_read,
                 an_arrival_carries_what_was_recorded, an_end_carries_the_result,
+                an_output_carries_its_value, a_moment_that_came_nearer_is_told,
                 quiet_verbs_send_nothing
             );
         }

@@ -33,7 +33,7 @@ pub async fn it_names_what_did_not_come_and_how_long_it_waited(lab: &Lab) {
     lab.clock.advance(Duration::from_millis(50));
     lab.fall_due(&["a"]).await;
     let error = lab.history("a").await.pop().unwrap().entry.error.unwrap();
-    assert_eq!((error.code.as_str(), error.step.as_deref()), ("EVENT_TIMEOUT", Some("w")));
+    assert_eq!((&*error.code, error.step.as_deref()), ("EVENT_TIMEOUT", Some("w")));
     assert!(error.message.contains("Event timeout"), "{error:?}");
     let details: serde_json::Value = error.details.unwrap().decode().unwrap();
     assert_eq!((&details["eventType"], &details["timeoutMs"]), (&"e.*".into(), &5.into()));

@@ -106,7 +106,7 @@ pub async fn a_deadline_already_past_expires_at_once(lab: &Lab) {
     assert_eq!(lab.subscriptions("a").await, ["w expired"]);
     let told = lab.history("a").await.pop().unwrap().entry;
     let error = told.error.unwrap();
-    assert_eq!((error.code.as_str(), error.step.as_deref()), ("EVENT_TIMEOUT", Some("w")));
+    assert_eq!((&*error.code, error.step.as_deref()), ("EVENT_TIMEOUT", Some("w")));
     assert_eq!(lab.status("a").await, "running");
     lab.hears(&["arrived a wait.expired"]).await;
 }
