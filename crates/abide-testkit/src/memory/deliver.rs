@@ -27,7 +27,7 @@ impl State {
             return Ok(answer);
         }
         self.last_mail += 1;
-        row.extend(mailbox.accept(delivery, fate, self.last_mail, now));
+        row.extend(mailbox.accept(delivery, &fate, self.last_mail, now));
         mailbox.remember(answer.clone(), limits.remembered_ids);
         self.kept(key)?.mailbox = mailbox;
         self.happen(key, &row)?;

@@ -107,7 +107,7 @@ impl Mailbox {
     pub(super) fn accept(
         &mut self,
         delivery: &Delivery,
-        fate: Fate,
+        fate: &Fate,
         key: i64,
         now: Timestamp,
     ) -> Vec<Entry> {
