@@ -66,7 +66,8 @@ impl Batch<'_> {
         }
         let answer = self.store(key, delivery, &fate, open, &mut tale)?;
         self.happen(key, tale)?;
-        if fate == Fate::Later {
+        // Who was met is awake.
+        if !matches!(fate, Fate::Fulfils(_)) {
             self.keep_awake(key)?;
         }
         Ok(answer)
