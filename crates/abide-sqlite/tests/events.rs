@@ -216,6 +216,22 @@ async fn a_cancelled_wait_gives_back_what_it_had_to_those_still_open() {
 }
 
 #[tokio::test]
+async fn what_a_cancelled_wait_gives_back_meets_one_of_the_same_commit_also_after_a_takeover() {
+    let store = SqliteStore::open_temporary().await.unwrap();
+    let (key, _) = start(&store, "a").await;
+    let first = store.claim(key).await.unwrap().unwrap().epoch;
+    store.commit(commit((key, first), reaches(vec![hears("w1", "paid")]))).await.unwrap();
+    store.deliver(event("a", "paid", "e1")).await.unwrap();
+    let second = store.claim(key).await.unwrap().unwrap().epoch;
+    let both = Transition { waits: vec![hears("w2", "paid")], ..cancels("w1") };
+    store.commit(commit((key, second), both)).await.unwrap();
+    assert_eq!(
+        (met(&store, "w1").await, met(&store, "w2").await),
+        ("cancelled".into(), "e1".into())
+    );
+}
+
+#[tokio::test]
 async fn a_cancelled_wait_keeps_a_newer_event_of_its_type() {
     let store = SqliteStore::open_temporary().await.unwrap();
     let claim = start(&store, "a").await;
@@ -293,6 +309,20 @@ async fn a_full_disk_during_a_delivery_leaves_nothing() {
     store.execute_for_test("PRAGMA max_page_count = 100000").await.unwrap();
     assert_eq!(store.deliver(big).await.unwrap(), answer("e", 1, false));
     assert_eq!(store.commit(commit(claim, step("on"))).await.unwrap(), Committed::Stored);
+}
+
+#[tokio::test]
+async fn a_delivery_onto_a_damaged_buffer_is_refused_and_leaves_nothing() {
+    let store = SqliteStore::open_temporary().await.unwrap();
+    start(&store, "a").await;
+    store.deliver(event("a", "paid", "e1")).await.unwrap();
+    store.execute_for_test("UPDATE inbox SET payload = '{'").await.unwrap();
+    let refused = store.deliver(event("a", "paid", "e2")).await.unwrap_err();
+    assert!(matches!(refused, Error::Corrupt { .. }), "{refused}");
+    assert_eq!(story(&store, "a", 3).await, [""; 0]);
+    store.execute_for_test("UPDATE inbox SET payload = NULL").await.unwrap();
+    store.deliver(event("a", "paid", "e2")).await.unwrap();
+    assert_eq!(kept(&store, "a").await, ["e2"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -123,11 +123,16 @@ impl Batch<'_> {
             Fate::Dropped | Fate::Ignored => (State::Dropped, &[][..]),
         };
         let delivered = u32::try_from(met.len()).unwrap_or(u32::MAX);
+        // Read before anything is written: what is damaged refuses the delivery.
+        let older = match fate {
+            Fate::Replaces => {
+                self.older(key, delivery.kind, &delivery.name, (self.now, i64::MAX))?
+            }
+            _ => Vec::new(),
+        };
         let sent = self.insert_sent(key, delivery, state, delivered)?;
         tale.push(of_sent(EntryKind::EventReceived, &sent));
-        if *fate == Fate::Replaces {
-            self.supersede(key, &sent, tale)?;
-        }
+        self.supersede(&older, tale)?;
         for wait in met.iter().filter_map(|place| open.get(*place)) {
             self.fulfil(wait, &sent, tale)?;
         }

@@ -84,7 +84,8 @@ impl Batch<'_> {
                 Buffer::Latest | Buffer::Queue => State::Pending,
             };
             if state == State::Pending && entry.buffer == Buffer::Latest {
-                self.supersede(key, &entry, tale)?;
+                let older = self.older(key, entry.kind, &entry.name, (since, entry.key))?;
+                self.supersede(&older, tale)?;
             }
             self.move_to(entry.key, state)?;
         }

@@ -184,25 +184,28 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Makes room for a newer one: what came before it of its type and is visible is gone, and the
-    /// tale says so.
-    pub(super) fn supersede(
+    /// What gives way to something of its type that became visible at a moment, with a key.
+    pub(super) fn older(
         &self,
         key: InstanceKey,
-        newer: &Buffered,
-        tale: &mut Tale,
-    ) -> Result<(), Trouble> {
-        let since = newer.visible_at.unwrap_or(newer.received_at);
-        let older = inbox::all(
+        kind: Kind,
+        name: &str,
+        than: (Timestamp, i64),
+    ) -> Result<Vec<Buffered>, Trouble> {
+        inbox::all(
             self.connection,
             select_inbox!(
                 "WHERE instance = ?1 AND kind = ?2 AND name = ?3 AND state = 'pending'
                    AND buffer = 'latest' AND (visible_at, key) < (?4, ?5)
                  ORDER BY visible_at, key"
             ),
-            params![key.0, newer.kind.as_str(), &*newer.name, since.0, newer.key],
-        )?;
-        for entry in &older {
+            params![key.0, kind.as_str(), name, than.0.0, than.1],
+        )
+    }
+
+    /// Makes room for a newer one.
+    pub(super) fn supersede(&self, older: &[Buffered], tale: &mut Tale) -> Result<(), Trouble> {
+        for entry in older {
             self.move_to(entry.key, State::Superseded)?;
             tale.push(of_sent(EntryKind::EventSuperseded, entry));
         }

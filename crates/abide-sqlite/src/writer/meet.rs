@@ -85,7 +85,7 @@ impl Batch<'_> {
         at_most: usize,
     ) -> Result<BTreeSet<Candidate>, Trouble> {
         let mut found = BTreeSet::new();
-        for wait in waits {
+        for wait in waits.iter().filter(|_| at_most > 0) {
             if let Hears::Sent { kind, pattern } = &wait.hears {
                 found.extend(self.candidates(key, *kind, pattern, at_most)?);
             }

@@ -55,6 +55,8 @@ impl Batch<'_> {
         if new.is_empty() && returned.is_empty() {
             return Ok(());
         }
+        // Who is claimed and has no mail needs no look.
+        let has_mail = self.claims.get(speaker.key).is_none_or(|claim| claim.has_mail);
         self.claims.note_mail(speaker.key);
         let mut open =
             if returned.is_empty() { vec![] } else { waits::open(self.connection, speaker.key)? };
@@ -66,7 +68,11 @@ impl Batch<'_> {
             open.push(wait);
         }
         // What returned may lie behind others that the waits from before may not have.
-        let at_most = if returned.is_empty() { open.len() } else { usize::MAX };
+        let at_most = match returned {
+            _ if !has_mail => 0,
+            [] => open.len(),
+            [..] => usize::MAX,
+        };
         let meetings = self.meet_buffered(speaker.key, &open, at_most, |wait, entry| {
             wait.key >= first || (returned.contains(&entry.key) && heard(wait, entry.visible_at))
         })?;
@@ -210,6 +216,9 @@ impl Batch<'_> {
         freed.retain(|id| !kept.contains(id));
         let mut tale = Tale::new();
         let returned = self.give_back(speaker.key, &freed, &mut tale)?;
+        if !returned.is_empty() {
+            self.claims.note_mail(speaker.key);
+        }
         self.happen(speaker.key, tale)?;
         Ok(returned)
     }
