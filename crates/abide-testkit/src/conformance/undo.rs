@@ -60,6 +60,15 @@ pub async fn a_latest_gives_way_to_a_newer_one(lab: &Lab) {
     assert_eq!(lab.news("a", known).await, ["event.superseded e"]);
 }
 
+pub async fn a_latest_does_not_give_way_to_one_whose_time_has_not_come(lab: &Lab) {
+    let a = lab.begin_doing("a", does().hears("w", "e").waits()).await;
+    lab.accepted(event("a", "e", "m1")).await;
+    let later = Delivery { visible_at: Some(lab.in_ms(9)), ..event("a", "e", "m2") };
+    lab.accepted(later).await;
+    lab.stored(a, does().drops("w").waits()).await;
+    assert_eq!(lab.buffered("a").await, ["m1", "m2"]);
+}
+
 pub async fn a_queued_event_gives_way_to_nobody(lab: &Lab) {
     let a = lab.begin_doing("a", does().hears("w", "e").waits()).await;
     let sent = |id| Delivery { buffer: Buffer::Queue, ..event("a", "e", id) };

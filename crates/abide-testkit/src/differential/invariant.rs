@@ -88,3 +88,63 @@ fn parked_wake_in_time(view: &View, now: Timestamp) -> bool {
         moments.into_iter().all(|at| wakes(instance.wake_at, at))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use abide::store::{IfExists, Store};
+    use abide::{NewInstance, Transition};
+
+    use super::super::BEGIN;
+    use super::super::contender::Contender;
+    use super::*;
+    use crate::fixture::{Does, does, instance, signal};
+    use crate::{ManualClock, MemoryStore};
+
+    /// How a store looks in which one instance did something and then got two signals.
+    async fn view(first: Transition) -> View {
+        let store = Arc::new(MemoryStore::new(Arc::new(ManualClock::at(BEGIN))));
+        let contender = Contender::attach(Arc::clone(&store) as _).await;
+        let new = NewInstance { first: Some(first), ..instance("a") };
+        store.start(vec![new], IfExists::Error).await.unwrap();
+        for id in ["m1", "m2"] {
+            store.deliver(signal("a", "s", id)).await.unwrap();
+        }
+        contender.view(0).await
+    }
+
+    fn says(view: &View, what: &str) -> bool {
+        broken(view, BEGIN).is_some_and(|told| told.contains(what))
+    }
+
+    #[tokio::test]
+    async fn each_is_seen_to_be_broken() {
+        let waits = || does().hears_signal("one", "s").hears_signal("two", "s").waits();
+        let sound = view(waits()).await;
+        assert_eq!(broken(&sound, BEGIN), None);
+
+        let mut revived = view(waits()).await;
+        revived.instances[0].phase = Phase::Completed;
+        assert_eq!(broken(&revived, BEGIN), None);
+        revived.waits[0].status = WaitStatus::Active;
+        assert!(says(&revived, "owns no open wait"));
+
+        let mut twice = view(waits()).await;
+        twice.waits[1].fulfilled_by = Some("m1".into());
+        assert!(says(&twice, "exactly once"));
+
+        let mut made_up = view(waits()).await;
+        made_up.waits[1].fulfilled_by = Some("m9".into());
+        assert!(says(&made_up, "names an accepted event"));
+
+        let mut both = view(does().hears_signal("one", "s").waits()).await;
+        both.waits[0].fulfilled_by = Some("m2".into());
+        assert!(says(&both, "nothing is buffered"));
+
+        let mut asleep = view(does().hears("w", "e").waits()).await;
+        assert_eq!(broken(&asleep, BEGIN), None);
+        asleep.waits[0].timeout_at = Some(BEGIN);
+        assert!(says(&asleep, "wakes when something falls due"));
+    }
+}
