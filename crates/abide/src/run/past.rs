@@ -78,6 +78,8 @@ pub(crate) struct Past {
     /// Steps that were recorded and not yet asked for: while there are any, the workflow is
     /// replaying.
     pub(crate) unasked: usize,
+    /// How often each output was set.
+    pub(crate) outputs: HashMap<Arc<str>, u32>,
     /// Bytes of all recorded results.
     pub(crate) bytes: usize,
     /// The number of the last entry.
@@ -111,6 +113,9 @@ impl Past {
 
     fn record(&mut self, recorded: &Recorded) {
         let entry = &recorded.entry;
+        if let (EntryKind::OutputSet, Some(key)) = (entry.entry, &entry.name) {
+            *self.outputs.entry(Arc::clone(key)).or_default() += 1;
+        }
         let Some(name) = step_of(entry) else { return };
         let step = self.steps.entry(Arc::clone(name)).or_insert_with(|| PastStep {
             kind: entry.step_kind(),

@@ -6,6 +6,7 @@
 //! one, so a replay takes the same path through `select!` and `join!` as the live run did.
 
 mod attempt;
+mod mail;
 mod reveal;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -115,6 +116,8 @@ pub(crate) struct State {
     timers: BTreeSet<(Timestamp, OpId)>,
     /// Operations that wait for the store, by step.
     outside: HashMap<Arc<str>, OpId>,
+    /// How often each output was set in an earlier life and not yet in this one.
+    outputs_left: HashMap<Arc<str>, u32>,
     /// Operations that run or are about to.
     active: usize,
     steps: u32,
@@ -140,7 +143,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(past: Past, context: ContextMap, clock: Arc<dyn Clock>, c: &Config) -> Self {
+    pub(crate) fn new(mut past: Past, context: ContextMap, clock: Arc<dyn Clock>, c: &Config) -> Self {
         let mut state = Self {
             clock,
             max_steps: c.run_max_steps,
@@ -153,6 +156,7 @@ impl State {
             line: VecDeque::new(),
             timers: BTreeSet::new(),
             outside: HashMap::new(),
+            outputs_left: std::mem::take(&mut past.outputs),
             active: 0,
             steps: 0,
             bytes: past.bytes,

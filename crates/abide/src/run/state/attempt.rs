@@ -172,6 +172,10 @@ impl State {
     pub(crate) fn dropped(&mut self, id: OpId) -> Option<Json> {
         let op = self.ops.remove(&id)?;
         let kind = op.kind;
+        if kind.is_wait() {
+            self.dropped_wait(&op);
+            return None;
+        }
         match op.stage {
             Stage::Settled(outcome) | Stage::Revealed(outcome) => return outcome.ok(),
             Stage::Never => return None,
