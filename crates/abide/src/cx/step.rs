@@ -129,9 +129,7 @@ where
     /// Runs the attempt until it has an outcome, and records that.
     fn poll_attempt(&mut self, op: OpId, task: &mut Context<'_>) -> Poll<()> {
         if self.attempt.is_none() {
-            match catch_unwind(AssertUnwindSafe(|| {
-                Resident::as_outsider(|| (self.function)())
-            })) {
+            match catch_unwind(AssertUnwindSafe(|| Resident::as_outsider(|| (self.function)()))) {
                 Ok(future) => self.attempt = Some(self.attempt_of(future)),
                 Err(panic) => {
                     self.record_failure(

@@ -97,7 +97,15 @@ async fn continued(cx: Cx, ran: Ran, n: Option<u64>) -> Result<u64> {
 }
 
 const FLOWS: [&str; 9] = [
-    "sequential", "join", "unordered", "select", "parent", "sleeper", "retry", "saga", "continued",
+    "sequential",
+    "join",
+    "unordered",
+    "select",
+    "parent",
+    "sleeper",
+    "retry",
+    "saga",
+    "continued",
 ];
 
 fn all(engine: Builder, ran: &Ran) -> Builder {
@@ -122,7 +130,13 @@ fn outcome(instance: &Instance) -> String {
 
 /// Runs a workflow with faults, starting it again with the same id while the store refuses; with a
 /// crash, on a new engine. `None` when the fault was never reached.
-async fn run(world: &World, flow: &str, id: &str, faults: FaultStore, crash: bool) -> Option<(Handle, Ran)> {
+async fn run(
+    world: &World,
+    flow: &str,
+    id: &str,
+    faults: FaultStore,
+    crash: bool,
+) -> Option<(Handle, Ran)> {
     let ran = Ran::default();
     let engine = all(world.engine_with(&faults), &ran).start().await.unwrap();
     let start = || Start::new(&()).id(id).if_exists(IfExists::Return);
@@ -180,7 +194,8 @@ async fn check_history(handle: &Handle, ran: &Ran) {
 async fn at_every_write(world: &World, fault: Fault) {
     let crash = matches!(fault, Fault::CrashBefore | Fault::CrashAfter);
     for flow in FLOWS {
-        let (clean, ran) = run(world, flow, &format!("{flow}-clean"), world.faults(), false).await.unwrap();
+        let (clean, ran) =
+            run(world, flow, &format!("{flow}-clean"), world.faults(), false).await.unwrap();
         check_history(&clean, &ran).await;
         let expected = outcome(&clean.instance().await.unwrap());
         for n in 1..100 {
@@ -188,7 +203,12 @@ async fn at_every_write(world: &World, fault: Fault) {
             let found = run(world, flow, &format!("{flow}-{n}"), faults.clone(), crash).await;
             let Some((handle, ran)) = found else { break };
             let came_to = outcome(&handle.instance().await.unwrap());
-            assert_eq!(came_to, expected, "{flow}, {fault:?} at write {n}: {}", told(&handle).await);
+            assert_eq!(
+                came_to,
+                expected,
+                "{flow}, {fault:?} at write {n}: {}",
+                told(&handle).await
+            );
             check_history(&handle, &ran).await;
             if faults.writes() < n && !crash {
                 break;

@@ -71,7 +71,8 @@ fn interpret(cx: Cx, program: Program) -> BoxFuture<'static, Result<u64>> {
                 Ok(sum)
             }
             Program::Join(all) => {
-                let all = join_all(branches(&cx, all)).await.into_iter().collect::<Result<Vec<_>>>()?;
+                let all =
+                    join_all(branches(&cx, all)).await.into_iter().collect::<Result<Vec<_>>>()?;
                 Ok(all.into_iter().fold(17, |sum, n| sum * 31 % 1_000_003 + n % 1_000_003))
             }
             Program::Race(all) if all.is_empty() => Ok(0),

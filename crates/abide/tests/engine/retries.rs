@@ -6,7 +6,9 @@ use abide::StepStatus;
 use abide::history::EntryKind;
 use abide::prelude::*;
 
-use crate::world::{Gate, HOUR, Ran, SECOND, eventually, failure, on_every_store, story, told, with};
+use crate::world::{
+    Gate, HOUR, Ran, SECOND, eventually, failure, on_every_store, story, told, with,
+};
 
 async fn broken(cx: Cx, ran: Ran, (): ()) -> Result<()> {
     cx.step("s", || ran.fail("s")).await

@@ -5,7 +5,9 @@ use abide::{Json, Phase};
 use abide_testkit::Fault;
 
 use crate::slow::Hold;
-use crate::world::{Gate, HOUR, Ran, SECOND, eventually, failure, on_every_store, story, told, with};
+use crate::world::{
+    Gate, HOUR, Ran, SECOND, eventually, failure, on_every_store, story, told, with,
+};
 
 async fn echo(_: Cx, input: u64) -> Result<u64> {
     Ok(input)
