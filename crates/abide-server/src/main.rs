@@ -29,7 +29,7 @@ async fn main() -> ExitCode {
     // Dropping the command's future removes its temporary files and ends its child processes.
     let outcome = tokio::select! {
         outcome = Box::pin(run(cli.command)) => outcome,
-        _ = tokio::signal::ctrl_c() => Err(Error::Interrupted),
+        () = asked_to_stop() => Err(Error::Interrupted),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -40,6 +40,21 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Ctrl-C, or the polite signal of whoever supervises this process.
+async fn asked_to_stop() {
+    #[cfg(unix)]
+    if let Ok(mut terminate) =
+        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
+    {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+        return;
+    }
+    let _ = tokio::signal::ctrl_c().await;
 }
 
 async fn run(command: Command) -> Result<(), Error> {

@@ -129,7 +129,7 @@ where
     /// Runs the attempt until it has an outcome, and records that.
     fn poll_attempt(&mut self, op: OpId, task: &mut Context<'_>) -> Poll<()> {
         if self.attempt.is_none() {
-            match catch_unwind(AssertUnwindSafe(|| Resident::as_outsider(|| (self.function)()))) {
+            match guarded(|| (self.function)()) {
                 Ok(future) => self.attempt = Some(self.attempt_of(future)),
                 Err(panic) => {
                     self.record_failure(
@@ -142,9 +142,7 @@ where
             }
         }
         let Some(attempt) = &mut self.attempt else { return Poll::Pending };
-        let polled = catch_unwind(AssertUnwindSafe(|| {
-            Resident::as_outsider(|| attempt.future.as_mut().poll(task))
-        }));
+        let polled = guarded(|| attempt.future.as_mut().poll(task));
         let outcome = match polled {
             Ok(Poll::Ready(outcome)) => outcome.map_err(Into::into),
             Ok(Poll::Pending) => {
@@ -250,6 +248,11 @@ impl<F, Fut, T> Drop for Step<F, Fut, T> {
             state.compensations.push(Compensation::new(op, name, result, undo));
         }
     }
+}
+
+/// Runs a part of the step's function: outside the workflow, and a panic stays in the step.
+fn guarded<T>(part: impl FnOnce() -> T) -> std::thread::Result<T> {
+    Resident::as_outsider(|| catch_unwind(AssertUnwindSafe(part)))
 }
 
 fn timed_out(limit: Duration) -> Failure {

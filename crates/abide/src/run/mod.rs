@@ -8,9 +8,11 @@
 //! it does next gathers for the next commit; but nothing it asked for *begins* before the record of
 //! it is durable.
 
+mod ending;
 mod flight;
 mod past;
 mod resident;
+mod rest;
 mod state;
 
 use std::future::Future;
@@ -23,7 +25,7 @@ use crate::cx::{self, Cx};
 use crate::engine::{Env, Inner};
 use crate::error::Result;
 use crate::failure::Failure;
-use crate::history::{Entry, EntryKind};
+use crate::history::EntryKind;
 use crate::id::InstanceKey;
 use crate::instance::{End, Instance, Park, Transition};
 use crate::json::Json;
@@ -328,129 +330,6 @@ impl Run {
         }
     }
 
-    /// The workflow, or its compensation, returned.
-    fn finished(&mut self, outcome: Outcome) {
-        self.drop_body();
-        if self.is_last_word(&outcome) {
-            let mut state = self.resident.state.lock();
-            state.check_all_asked();
-            if state.mismatch.is_some() {
-                return;
-            }
-        }
-        match (self.compensating.take(), outcome) {
-            (None, Ok(output)) => self.completed(output),
-            (None, Err(failure)) => self.wind_up(End::Errored(failure)),
-            (Some(end), Ok(_)) => self.end(end),
-            (Some(_), Err(failure)) => self.end(End::Errored(failure)),
-        }
-    }
-
-    /// Whether everything recorded must have been asked for by now. A terminated workflow was
-    /// dropped somewhere on its way, and a failed one may still have steps to undo.
-    fn is_last_word(&self, outcome: &Outcome) -> bool {
-        match &self.compensating {
-            Some(end) => matches!(end, End::Errored(_)),
-            None => outcome.is_ok() || self.resident.state.lock().compensations.is_empty(),
-        }
-    }
-
-    fn completed(&mut self, output: Json) {
-        let limit = self.engine.env.config.payload_max;
-        if output.size() > limit {
-            let failure = cx::too_large("the output", output.size(), limit);
-            return self.wind_up(End::Errored(failure));
-        }
-        self.end(End::Completed(output));
-    }
-
-    /// What the workflow left behind for us besides futures. True when the run can't go on.
-    fn look_up(&mut self) -> bool {
-        let mut state = self.resident.state.lock();
-        if let Some(what) = state.mismatch.clone() {
-            drop(state);
-            self.pause_unfit(Failure::new("NON_DETERMINISTIC", what));
-            return true;
-        }
-        if let Some(failure) = state.fatal.take() {
-            if !state.compensations.is_empty() && self.compensating.is_none() {
-                // Replay must stop the workflow at the same place before it compensates.
-                state.record(&Entry {
-                    error: Some(failure.clone()),
-                    ..Entry::new(EntryKind::WorkflowTerminating)
-                });
-                state.record(&Entry::new(EntryKind::Seen));
-            }
-            drop(state);
-            self.wind_up(End::Errored(failure));
-            return false;
-        }
-        if let Some(input) = state.continue_with.take() {
-            drop(state);
-            self.drop_body();
-            self.end(End::Continued(input));
-            return true;
-        }
-        if let Some(step) = state.pause_for.take() {
-            // Like a pause from outside: what runs finishes, nothing begins.
-            let failure = Failure::new("STEP_RETRY_EXHAUSTED", "no attempt is left").in_step(&step);
-            state.record(&paused("retryExhausted", failure, Some(step)));
-            state.next.pause = true;
-            self.paused = true;
-            return true;
-        }
-        false
-    }
-
-    /// Drops the workflow and compensates what it did, then ends.
-    fn wind_up(&mut self, end: End) {
-        self.drop_body();
-        self.timeout_at = None;
-        let compensations = {
-            let mut state = self.resident.state.lock();
-            state.fatal = None;
-            state.lift_limits();
-            std::mem::take(&mut state.compensations)
-        };
-        if compensations.is_empty() || self.compensating.is_some() {
-            return self.end(end);
-        }
-        self.resident.state.lock().dropping = false;
-        self.compensating = Some(end);
-        self.body = Some(cx::compensate(Cx::new(Arc::clone(&self.resident)), compensations));
-        self.resident.set_poll_due();
-    }
-
-    fn end(&mut self, end: End) {
-        let now = self.engine.env.clock.now();
-        let kind = match &end {
-            End::Completed(_) => EntryKind::WorkflowCompleted,
-            End::Errored(_) => EntryKind::WorkflowFailed,
-            End::Terminated(_) => EntryKind::WorkflowTerminated,
-            End::Continued(_) => EntryKind::WorkflowContinued,
-        };
-        let (payload, error) = match &end {
-            End::Completed(value) | End::Continued(value) => (Some(value.clone()), None),
-            End::Errored(failure) | End::Terminated(failure) => (None, Some(failure.clone())),
-        };
-        let took = u64::try_from(now.since(self.began_at).as_millis()).unwrap_or(u64::MAX);
-        let mut state = self.resident.state.lock();
-        state.record(&Entry { payload, error, duration_ms: Some(took), ..Entry::new(kind) });
-        state.next.end = Some(end);
-        self.ending = true;
-    }
-
-    /// The workflow does not fit its history: nothing it asked for since the last commit counts.
-    fn pause_unfit(&mut self, failure: Failure) {
-        self.drop_body();
-        let mut state = self.resident.state.lock();
-        state.next = Transition::default();
-        state.take_held();
-        state.record(&paused("nonDeterministic", failure, None));
-        state.next.pause = true;
-        self.pausing = true;
-    }
-
     fn drop_body(&mut self) {
         self.resident.state.lock().dropping = true;
         self.body = None;
@@ -471,73 +350,6 @@ impl Run {
             return (Transition::default(), Vec::new());
         }
         (std::mem::take(&mut state.next), state.take_held())
-    }
-
-    /// What the instance is doing, as the store shall show it.
-    fn standing(&self) -> (Phase, Option<Timestamp>) {
-        let state = self.resident.state.lock();
-        let wake_at = state.next_timer().into_iter().chain(self.timeout_at).min();
-        if state.is_active() || (self.body.is_none() && !self.pausing) {
-            (Phase::Running, None)
-        } else if state.waits_outside() {
-            (Phase::Waiting, wake_at)
-        } else if state.next_timer().is_some() {
-            (Phase::Sleeping, wake_at)
-        } else {
-            // It waits for something outside Abide.
-            (Phase::Running, None)
-        }
-    }
-
-    /// Whether it could be dropped now and replayed later.
-    fn is_parked(&self) -> bool {
-        let state = self.resident.state.lock();
-        let quiet = self.flight.is_none() && !state.has_attempts() && state.next.is_empty();
-        let phase_parked = matches!(self.shown.0, Phase::Waiting | Phase::Sleeping);
-        quiet && self.withheld.is_empty() && !self.ending && (self.paused || phase_parked)
-    }
-
-    /// Arranges to be woken, and to be dropped if nothing happens for long.
-    fn rest(&mut self) {
-        let busy = self.flight.is_some() || self.ending;
-        self.resident.set_quiet(!busy && !self.resident.state.lock().has_attempts());
-        if self.engine.is_shutting_down() {
-            self.engine.residents.quieted();
-        }
-        if busy {
-            return;
-        }
-        let timer = self.resident.state.lock().next_timer();
-        let due = timer.into_iter().chain(self.timeout_at).min();
-        if let Some(at) = due.filter(|_| due != self.scheduled && !self.paused) {
-            self.scheduled = due;
-            self.engine.timers.schedule(at, self.key, !self.is_parked());
-        }
-        if self.is_parked() {
-            self.engine.idle.parked(self.key, &self.resident, self.size());
-        } else if self.is_stuck() {
-            self.engine.idle.stuck(self.key, &self.resident);
-        }
-    }
-
-    fn report_stuck(&mut self) {
-        if self.is_stuck() && !self.reported_stuck {
-            self.reported_stuck = true;
-            let reason = Some("the workflow awaits something that is not a Cx future".to_owned());
-            let entry = Entry { reason, ..Entry::new(EntryKind::WorkflowStuck) };
-            self.resident.state.lock().record(&entry);
-        }
-    }
-
-    /// Whether it waits for something only the user's own code knows about.
-    fn is_stuck(&self) -> bool {
-        let state = self.resident.state.lock();
-        let waits = state.waits_outside() || state.next_timer().is_some();
-        !self.paused
-            && !self.pausing
-            && !state.is_active()
-            && !waits
-            && !self.resident.is_poll_due()
     }
 }
 
@@ -569,16 +381,6 @@ impl Drop for Run {
         if self.key != InstanceKey(0) {
             self.engine.left(self.key, &self.resident, self.over);
         }
-    }
-}
-
-/// The instance can't go on without an operator.
-fn paused(reason: &str, failure: Failure, step: Option<Arc<str>>) -> Entry {
-    Entry {
-        name: step,
-        reason: Some(reason.to_owned()),
-        error: Some(failure),
-        ..Entry::new(EntryKind::WorkflowPaused)
     }
 }
 

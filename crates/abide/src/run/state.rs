@@ -5,6 +5,9 @@
 //! *reveals* outcomes to the workflow one at a time in a fixed order. That order is the recorded
 //! one, so a replay takes the same path through `select!` and `join!` as the live run did.
 
+mod attempt;
+mod reveal;
+
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::task::Waker;
@@ -15,7 +18,7 @@ use crate::config::Config;
 use crate::context::ContextMap;
 use crate::cx::Compensation;
 use crate::failure::Failure;
-use crate::history::{Entry, EntryKind, Recorded, StepKind};
+use crate::history::{Entry, EntryKind, StepKind};
 use crate::id::InstanceId;
 use crate::instance::{End, NewChild, Transition};
 use crate::json::Json;
@@ -41,6 +44,22 @@ pub(crate) struct Op {
     interrupted: u32,
     began_at: Timestamp,
     timeout_ms: Option<u64>,
+}
+
+impl Op {
+    fn new(name: &Arc<str>, kind: StepKind, began_at: Timestamp) -> Self {
+        Self {
+            name: Arc::clone(name),
+            kind,
+            stage: Stage::Never,
+            waker: None,
+            attempt: 0,
+            failed: 0,
+            interrupted: 0,
+            began_at,
+            timeout_ms: None,
+        }
+    }
 }
 
 /// Where an operation stands.
@@ -296,17 +315,7 @@ impl State {
     fn ask(&mut self, name: &Arc<str>, kind: StepKind) -> (OpId, Option<Standing>) {
         self.last_op += 1;
         let id = self.last_op;
-        let mut op = Op {
-            name: Arc::clone(name),
-            kind,
-            stage: Stage::Never,
-            waker: None,
-            attempt: 0,
-            failed: 0,
-            interrupted: 0,
-            began_at: self.clock.now(),
-            timeout_ms: None,
-        };
+        let mut op = Op::new(name, kind, self.clock.now());
         self.steps += 1;
         let mut standing = None;
         if let Some(step) = self.past.steps.get_mut(name) {
@@ -363,393 +372,13 @@ impl State {
         self.next.entries.push(entry);
     }
 
-    /// An operation its own future still holds: those are in the map until the future lets go.
+    /// An operation. Its future holds it in the map until it lets go, so a missing one can't be
+    /// asked for; should that ever happen, the answer is one that never comes to anything.
     fn op(&mut self, id: OpId) -> &mut Op {
-        self.ops.entry(id).or_insert_with(|| Op {
-            name: "".into(),
-            kind: StepKind::Step,
-            stage: Stage::Never,
-            waker: None,
-            attempt: 0,
-            failed: 0,
-            interrupted: 0,
-            began_at: Timestamp(0),
-            timeout_ms: None,
-        })
-    }
-}
-
-/// Attempts, rests and ends.
-impl State {
-    fn start_attempt(&mut self, id: OpId) {
-        let op = self.op(id);
-        op.attempt += 1;
-        op.stage = Stage::Held;
-        let started = Entry {
-            attempt: Some(op.attempt),
-            ..Entry::of_step(EntryKind::StepStarted, &op.name, op.kind)
-        };
-        let timeout = op.timeout_ms.map(|ms| (ms, Arc::clone(&op.name)));
-        self.record(&started);
-        if let Some((ms, name)) = timeout {
-            let deadline = self.clock.now().after(std::time::Duration::from_millis(ms));
-            self.record(&Entry {
-                deadline: Some(deadline),
-                timeout_ms: Some(ms),
-                ..Entry::of_step(EntryKind::TimeoutSet, &name, StepKind::Step)
-            });
-        }
-        self.active += 1;
-        self.held.push(id);
-    }
-
-    /// Begins anew with all attempts.
-    fn start_round(&mut self, id: OpId) {
-        let now = self.clock.now();
-        let op = self.op(id);
-        op.failed = 0;
-        op.began_at = now;
-        self.start_attempt(id);
-    }
-
-    /// The instance goes on: what was exhausted begins a new round.
-    pub(crate) fn resumed(&mut self) {
-        let exhausted = self.ops.iter().filter(|(_, op)| matches!(op.stage, Stage::Exhausted));
-        let mut exhausted: Vec<OpId> = exhausted.map(|(id, _)| *id).collect();
-        exhausted.sort_unstable();
-        for id in exhausted {
-            self.start_round(id);
-        }
-    }
-
-    /// The process died in an attempt. It is tried again at once, but not for ever, and not at
-    /// all when the step asked to run at most once.
-    fn interrupted(&mut self, id: OpId, retry: &Retry) {
-        let max = self.max_interruptions;
-        let op = self.op(id);
-        op.interrupted += 1;
-        let (name, attempt, times) = (Arc::clone(&op.name), op.attempt, op.interrupted);
-        let why_not = if retry.runs_at_most_once() {
-            Some("it runs at most once".to_owned())
-        } else if times >= max {
-            Some(format!("{times} crashes in a row (step.maxInterruptions)"))
-        } else {
-            None
-        };
-        let message = why_not.as_deref().unwrap_or("the process stopped while it ran");
-        let failure = Failure::new("STEP_INTERRUPTED", message).in_step(&name);
-        self.record(&Entry {
-            attempt: Some(attempt),
-            will_retry: why_not.is_none(),
-            error: Some(failure.clone()),
-            ..Entry::of_step(EntryKind::StepFailed, &name, StepKind::Step)
-        });
-        match why_not {
-            None => self.start_attempt(id),
-            Some(_) => self.settle(id, Err(failure)),
-        }
-    }
-
-    /// An attempt has its result.
-    pub(crate) fn succeeded(&mut self, id: OpId, result: Json) {
-        let now = self.clock.now();
-        let op = self.op(id);
-        let entry = Entry {
-            attempt: Some(op.attempt),
-            duration_ms: Some(millis(now, op.began_at)),
-            payload: Some(result.clone()),
-            ..Entry::of_step(EntryKind::StepCompleted, &op.name, op.kind)
-        };
-        self.record(&entry);
-        self.active -= 1;
-        self.count_bytes(result.size());
-        self.settle(id, Ok(result));
-    }
-
-    /// An attempt failed: rest and try again, pause, or fail the step.
-    pub(crate) fn failed(&mut self, id: OpId, failure: Failure, retry: Option<&Retry>) {
-        let now = self.clock.now();
-        let random = self.clock.random();
-        self.active -= 1;
-        let op = self.op(id);
-        op.failed += 1;
-        op.interrupted = 0;
-        let (name, attempt, failed) = (Arc::clone(&op.name), op.attempt, op.failed);
-        let began_at = op.began_at;
-        let delay = retry.and_then(|retry| retry.next(failed, now.since(began_at), random));
-        let pauses = retry.is_some_and(Retry::pauses_when_exhausted) && delay.is_none();
-        if failure.code == "STEP_TIMEOUT" {
-            self.record(&Entry {
-                timeout_ms: failure.detail("timeoutMs"),
-                ..Entry::of_step(EntryKind::TimeoutExceeded, &name, StepKind::Step)
-            });
-        }
-        let message = failure.message.clone();
-        let last = match retry {
-            Some(_) if delay.is_none() => exhausted(&name, failed, message),
-            _ => failure.clone(),
-        };
-        self.record(&Entry {
-            attempt: Some(attempt),
-            will_retry: delay.is_some() || pauses,
-            error: Some(if pauses { failure } else { last.clone() }),
-            ..Entry::of_step(EntryKind::StepFailed, &name, StepKind::Step)
-        });
-        if retry.is_some() && delay.is_none() {
-            self.record(&Entry {
-                attempts: Some(failed),
-                ..Entry::of_step(EntryKind::RetryExhausted, &name, StepKind::Step)
-            });
-        }
-        if let Some(delay) = delay {
-            let at = now.after(delay);
-            self.record(&Entry {
-                attempt: Some(attempt + 1),
-                next_attempt_at: Some(at),
-                delay_ms: Some(millis(at, now)),
-                ..Entry::of_step(EntryKind::RetryScheduled, &name, StepKind::Step)
-            });
-            self.rest(id, at);
-        } else if pauses {
-            self.op(id).stage = Stage::Exhausted;
-            self.pause_for = Some(name);
-        } else {
-            self.settle(id, Err(last));
-        }
-    }
-
-    fn rest(&mut self, id: OpId, until: Timestamp) {
-        self.op(id).stage = Stage::Until(until);
-        self.timers.insert((until, id));
-    }
-
-    fn wait_outside(&mut self, id: OpId) {
-        let op = self.op(id);
-        op.stage = Stage::Outside;
-        let name = Arc::clone(&op.name);
-        self.outside.insert(name, id);
-    }
-
-    fn settle(&mut self, id: OpId, outcome: Outcome) {
-        self.op(id).stage = Stage::Settled(outcome);
-        self.line.push_back(Reveal::Op(id));
-    }
-
-    /// The future of an operation was dropped. While its workflow lives, that cancels it. Answers
-    /// with a result that the workflow had not seen.
-    pub(crate) fn dropped(&mut self, id: OpId) -> Option<Json> {
-        let op = self.ops.remove(&id)?;
-        let kind = op.kind;
-        match op.stage {
-            Stage::Settled(outcome) | Stage::Revealed(outcome) => return outcome.ok(),
-            Stage::Never => return None,
-            _ if self.dropping => return None,
-            Stage::Held | Stage::Attempt => self.active -= 1,
-            Stage::Exhausted => {}
-            Stage::Until(at) => {
-                self.timers.remove(&(at, id));
-            }
-            Stage::Outside => {
-                self.outside.remove(&op.name);
-            }
-        }
-        self.record(&Entry::of_step(EntryKind::StepCancelled, &op.name, kind));
-        None
-    }
-}
-
-/// What the run asks of its state.
-impl State {
-    /// Polls an operation: its outcome once revealed, otherwise where it stands.
-    pub(crate) fn poll(&mut self, id: OpId, waker: &Waker) -> Option<Outcome> {
-        let op = self.op(id);
-        if let Stage::Revealed(_) = op.stage
-            && let Some(op) = self.ops.remove(&id)
-            && let Stage::Revealed(outcome) = op.stage
-        {
-            return Some(outcome);
-        }
-        let op = self.op(id);
-        if !op.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            op.waker = Some(waker.clone());
-        }
-        None
-    }
-
-    pub(crate) fn may_run(&self, id: OpId) -> bool {
-        self.ops.get(&id).is_some_and(|op| matches!(op.stage, Stage::Attempt))
-    }
-
-    /// The operations whose `started` record the next commit holds.
-    pub(crate) fn take_held(&mut self) -> Vec<OpId> {
-        std::mem::take(&mut self.held)
-    }
-
-    /// Their records are durable: they may begin.
-    pub(crate) fn release(&mut self, held: Vec<OpId>) {
-        for id in held {
-            if let Some(op) = self.ops.get_mut(&id)
-                && let Stage::Held = op.stage
-            {
-                op.stage = Stage::Attempt;
-                wake(op);
-            }
-        }
-    }
-
-    /// Ends sleeps and begins retries that are due.
-    pub(crate) fn tick(&mut self, now: Timestamp) {
-        while let Some(&(at, id)) = self.timers.first()
-            && at <= now
-        {
-            self.timers.pop_first();
-            let op = self.op(id);
-            if op.kind == StepKind::Step {
-                self.start_attempt(id);
-                continue;
-            }
-            let entry = Entry {
-                duration_ms: Some(millis(now, op.began_at)),
-                ..Entry::of_step(EntryKind::SleepCompleted, &op.name, StepKind::Sleep)
-            };
-            self.record(&entry);
-            self.settle(id, Ok(Json::null()));
-        }
-    }
-
-    /// The store recorded something for this run.
-    pub(crate) fn arrived(&mut self, recorded: &Recorded) {
-        if recorded.seq <= self.past.last_seq {
-            // Replay has it already: the hint and the read crossed.
-            return;
-        }
-        self.past.last_seq = recorded.seq;
-        let entry = &recorded.entry;
-        if entry.entry == EntryKind::WorkflowTerminating {
-            self.record(&entry.seen());
-            self.past_left += 1;
-            self.line.push_back(Reveal::Past(PastReveal::terminating(entry)));
-        } else if let Some(outcome) = entry.outcome()
-            && let Some(name) = &entry.name
-        {
-            let size = outcome.as_ref().map_or(0, Json::size);
-            if let Some(id) = self.outside.remove(name) {
-                self.settle(id, outcome);
-            } else if self.past.steps.get_mut(name).is_some_and(|step| step.arrived(outcome)) {
-                // The workflow has not come that far in this life.
-                self.past_left += 1;
-                self.line.push_back(Reveal::Past(PastReveal::Step(Arc::clone(name))));
-            } else {
-                return;
-            }
-            self.record(&entry.seen());
-            self.count_bytes(size);
-        }
-    }
-
-    /// The number of the last arrival that was heard of.
-    pub(crate) fn heard(&self) -> i64 {
-        self.past.last_seq
-    }
-
-    /// Shows the workflow the next outcome in line.
-    pub(crate) fn reveal(&mut self) -> Revealed {
-        while let Some(next) = self.line.front() {
-            let id = match next {
-                Reveal::Op(id) => *id,
-                Reveal::Past(PastReveal::Terminating(end)) => {
-                    let end = end.clone();
-                    self.line.pop_front();
-                    self.past_left = self.past_left.saturating_sub(1);
-                    return Revealed::Terminate(end);
-                }
-                Reveal::Past(PastReveal::Step(name)) => {
-                    match self.past.steps.get(name).and_then(|step| step.asked) {
-                        Some(id) => id,
-                        None => {
-                            let name = Arc::clone(name);
-                            self.not_asked_for(&name);
-                            return Revealed::Nothing;
-                        }
-                    }
-                }
-            };
-            if let Some(Reveal::Past(_)) = self.line.pop_front() {
-                self.past_left = self.past_left.saturating_sub(1);
-            }
-            // What was dropped in the meantime is skipped.
-            if let Some(op) = self.ops.get_mut(&id)
-                && let Stage::Settled(_) = op.stage
-                && let Stage::Settled(outcome) = std::mem::replace(&mut op.stage, Stage::Never)
-            {
-                op.stage = Stage::Revealed(outcome);
-                wake(op);
-                return Revealed::Outcome;
-            }
-        }
-        Revealed::Nothing
-    }
-
-    fn not_asked_for(&mut self, name: &str) {
-        let waiting: Vec<&str> = self.ops.values().map(|op| &*op.name).collect();
-        let waiting = if waiting.is_empty() { "nothing".to_owned() } else { waiting.join(", ") };
-        self.mismatch.get_or_insert_with(|| {
-            format!(
-                "step {name:?} was recorded, but the workflow does not ask for it; it waits for {waiting}"
-            )
-        });
-    }
-
-    /// The workflow returned; did it ask for everything that was recorded?
-    pub(crate) fn check_all_asked(&mut self) {
-        let mut unasked = self
-            .past
-            .steps
-            .iter()
-            .filter(|(_, step)| step.asked.is_none() && !step.kind.is_value());
-        if let Some((name, _)) = unasked.next() {
-            self.mismatch.get_or_insert_with(|| {
-                format!("step {name:?} was recorded, but the workflow ended without asking for it")
-            });
-        }
-    }
-
-    /// Forgets the operations and what they hold: their wakers point back at the instance.
-    pub(crate) fn let_go(&mut self) {
-        self.ops.clear();
-        self.timers.clear();
-        self.outside.clear();
-        self.active = 0;
-    }
-
-    /// Whether an attempt runs, is about to, or something is in line to be seen.
-    pub(crate) fn is_active(&self) -> bool {
-        self.active > 0 || !self.line.is_empty()
-    }
-
-    pub(crate) fn has_attempts(&self) -> bool {
-        self.active > 0
-    }
-
-    pub(crate) fn waits_outside(&self) -> bool {
-        !self.outside.is_empty()
-    }
-
-    pub(crate) fn next_timer(&self) -> Option<Timestamp> {
-        self.timers.first().map(|(at, _)| *at)
-    }
-}
-
-fn wake(op: &mut Op) {
-    if let Some(waker) = op.waker.take() {
-        waker.wake();
+        self.ops.entry(id).or_insert_with(|| Op::new(&"".into(), StepKind::Step, Timestamp(0)))
     }
 }
 
 fn millis(later: Timestamp, earlier: Timestamp) -> u64 {
     u64::try_from(later.since(earlier).as_millis()).unwrap_or(u64::MAX)
-}
-
-fn exhausted(step: &str, attempts: u32, message: String) -> Failure {
-    crate::Error::StepRetryExhausted { step: step.to_owned(), attempts, message }.to_failure()
 }
