@@ -122,18 +122,19 @@ on_every_store! {
                 cx.sleep("nap", "1 hour").await?;
                 Ok(run)
             })
-            .workflow("parent", async |cx: Cx, (): ()| -> Result<u32> { cx.child("nap", cx.run()).await })
+            .workflow("parent", async |cx: Cx, (): ()| -> Result<u32> { cx.child("nap", cx.run()).id(format!("c{}", cx.run())).await })
             .start()
             .await
             .unwrap();
         let parent = engine.start("parent", Start::new(&())).await.unwrap();
-        world.until(&parent, Status::Waiting).await;
+        world.until_there(&engine, "c1", Status::Sleeping).await;
         world.settle().await;
         world.clock.advance(HOUR / 2);
         parent.restart().await.unwrap();
-        world.until(&parent, Status::Waiting).await;
+        world.until_there(&engine, "c2", Status::Sleeping).await;
         world.settle().await;
         world.clock.advance(HOUR / 2);
+        world.until_there(&engine, "c1", Status::Completed).await;
         world.settle().await;
         assert_eq!(parent.status().await.unwrap(), Status::Waiting);
         world.clock.advance(HOUR / 2);

@@ -72,6 +72,14 @@ impl World {
         assert!(reached, "{} is not {status}: {}", handle.id(), told(handle).await);
     }
 
+    /// Waits until an instance that somebody else starts is there and has this status.
+    pub(crate) async fn until_there(&self, engine: &Engine, id: &str, status: Status) -> Handle {
+        let handle = engine.get(&InstanceId::new(id).unwrap());
+        assert!(eventually(async || handle.status().await.is_ok()).await, "{id} was not started");
+        self.until(&handle, status).await;
+        handle
+    }
+
     /// Moves the clock on, a little at a time, until the instance has ended.
     pub(crate) async fn run_to_end(&self, handle: &Handle) -> Instance {
         let mut patience = 0;
