@@ -37,7 +37,8 @@ pub(super) async fn serve(engine: Weak<Inner>, mut keys: mpsc::UnboundedReceiver
             drop(permit);
             drop(inner);
             if let Some(run) = run {
-                run.await;
+                // In a task of its own, no larger than it must be: it may be parked for long.
+                tokio::spawn(run);
             }
         });
     }

@@ -13,6 +13,9 @@ use crate::time::{Clock, Timestamp};
 
 use super::Inner;
 
+/// Room that is kept even when hardly anybody is parked.
+const ROOM: usize = 4096;
+
 /// See the module. First in, first out: the longest parked go first.
 pub(crate) struct Idle {
     clock: Arc<dyn Clock>,
@@ -83,6 +86,10 @@ impl Idle {
         {
             queues.bytes -= oldest.size;
             evict(&oldest);
+        }
+        // A queue keeps its room by itself; after a crowd has left it is not needed.
+        if queues.parked.len() < queues.parked.capacity() / 4 {
+            queues.parked.shrink_to(ROOM);
         }
         while let Some(oldest) = queues.stuck.front()
             && oldest.at.after(self.stuck_after) <= now

@@ -106,7 +106,9 @@ pub(crate) struct State {
     max_interruptions: u32,
     /// How often each name was used; the nth use is `name#n`.
     uses: HashMap<Arc<str>, u32>,
-    ops: HashMap<OpId, Op>,
+    /// Boxed, because a map keeps room for more than it holds and most runs ask for one thing at
+    /// a time.
+    ops: HashMap<OpId, Box<Op>>,
     last_op: OpId,
     past: Past,
     line: VecDeque<Reveal>,
@@ -336,7 +338,7 @@ impl State {
             self.over_limit("run.maxSteps", self.max_steps as usize);
             standing = Some(Standing::Cancelled);
         }
-        self.ops.insert(id, op);
+        self.ops.insert(id, Box::new(op));
         (id, standing)
     }
 
@@ -375,7 +377,9 @@ impl State {
     /// An operation. Its future holds it in the map until it lets go, so a missing one can't be
     /// asked for; should that ever happen, the answer is one that never comes to anything.
     fn op(&mut self, id: OpId) -> &mut Op {
-        self.ops.entry(id).or_insert_with(|| Op::new(&"".into(), StepKind::Step, Timestamp(0)))
+        self.ops
+            .entry(id)
+            .or_insert_with(|| Box::new(Op::new(&"".into(), StepKind::Step, Timestamp(0))))
     }
 }
 
