@@ -142,7 +142,7 @@ async fn engine(world: &World, faults: &FaultStore, idle: Duration) -> Engine {
 /// Moves time from one wake-up to the next until the instance has ended, or the store died.
 async fn drive(world: &World, handle: &Handle, faults: &FaultStore) -> bool {
     let on = async {
-        for _ in 0..2000 {
+        for _ in 0..100_000 {
             for _ in 0..20 {
                 tokio::task::yield_now().await;
             }

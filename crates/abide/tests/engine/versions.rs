@@ -3,7 +3,7 @@
 use abide::history::EntryKind;
 use abide::prelude::*;
 
-use crate::world::{HOUR, Ran, on_every_store, story, told, with};
+use crate::world::{HOUR, Ran, eventually, on_every_store, story, told, with};
 
 async fn v1(cx: Cx, (): ()) -> Result<String> {
     cx.sleep("rest", "1 hour").await?;
@@ -77,12 +77,15 @@ on_every_store! {
         let engine = world.engine().workflow("w", after).start().await.unwrap();
         let new = engine.start("w", Start::new(&()).id("new")).await.unwrap();
         world.until(&new, Status::Sleeping).await;
-        for _ in 0..6 {
+        let old = engine.get(old.id());
+        // Replayed after every rest.
+        let ended = async || {
             world.evict(&engine).await;
             world.clock.advance(HOUR);
-            world.settle().await;
-        }
-        let old = engine.get(old.id());
+            let ended = async |handle: &Handle| handle.status().await.unwrap().is_terminal();
+            ended(&old).await && ended(&new).await
+        };
+        assert!(eventually(ended).await, "{}", told(&old).await);
         assert_eq!(old.result::<String>().await.unwrap(), "old");
         assert_eq!(new.result::<String>().await.unwrap(), "new");
         assert!(story(&new).await.contains(&"step.completed patch faster".to_owned()));
