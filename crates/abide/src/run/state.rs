@@ -121,8 +121,8 @@ pub(crate) struct State {
     active: usize,
     steps: u32,
     bytes: usize,
-    /// Whether each change was patched in, once asked for.
-    patches: HashMap<Arc<str>, bool>,
+    /// Whether each change was patched in, once asked for. A list, because there are few.
+    patches: Vec<(Arc<str>, bool)>,
     /// Operations whose `started` record is in `next`.
     held: Vec<OpId>,
     /// What the next commit will hold.
@@ -158,7 +158,7 @@ impl State {
             active: 0,
             steps: 0,
             bytes: past.bytes,
-            patches: HashMap::new(),
+            patches: Vec::new(),
             held: Vec::new(),
             next: Transition::default(),
             context,
@@ -274,11 +274,11 @@ impl State {
 
     /// What [`crate::Cx::patched`] said of a change before.
     pub(crate) fn patch(&self, name: &str) -> Option<bool> {
-        self.patches.get(name).copied()
+        self.patches.iter().find(|(known, _)| **known == *name).map(|(_, patched)| *patched)
     }
 
     pub(crate) fn remember_patch(&mut self, name: &Arc<str>, patched: bool) {
-        self.patches.insert(Arc::clone(name), patched);
+        self.patches.push((Arc::clone(name), patched));
     }
 
     /// A value that is taken once and then always the same.
