@@ -3,6 +3,7 @@
 //! Parses the command line, sets up what every command shares (allocator, logging, Ctrl-C) and
 //! turns whatever went wrong into one line and an exit code.
 
+mod allocator;
 mod bench;
 mod cli;
 mod demo;
@@ -12,24 +13,24 @@ mod paint;
 use std::process::ExitCode;
 
 use clap::Parser;
-use mimalloc::MiMalloc;
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Cli, Command};
 use crate::error::Error;
 
-/// Many small allocations on many threads: the system's allocator is slower and keeps more.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
+fn main() -> ExitCode {
+    allocator::apply_settings();
+    serve()
+}
 
 #[tokio::main]
-async fn main() -> ExitCode {
+async fn serve() -> ExitCode {
     let cli = Cli::parse();
     log_to_stderr();
     // Dropping the command's future removes its temporary files and ends its child processes.
     let outcome = tokio::select! {
         outcome = Box::pin(run(cli.command)) => outcome,
-        _ = tokio::signal::ctrl_c() => Err(Error::Interrupted),
+        () = asked_to_stop() => Err(Error::Interrupted),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -40,6 +41,21 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Ctrl-C, or the polite signal of whoever supervises this process.
+async fn asked_to_stop() {
+    #[cfg(unix)]
+    if let Ok(mut terminate) =
+        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
+    {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+        return;
+    }
+    let _ = tokio::signal::ctrl_c().await;
 }
 
 async fn run(command: Command) -> Result<(), Error> {

@@ -25,6 +25,9 @@ pub(crate) struct Claim {
     pub(crate) has_mail: bool,
 }
 
+/// Room that is kept even when hardly anything is claimed.
+const ROOM: usize = 4096;
+
 /// All claims of this process.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
@@ -92,7 +95,16 @@ impl Claims {
 
     pub(crate) fn remove(&mut self, key: InstanceKey) {
         if let Some(claim) = self.current.remove(&key) {
+            self.shrink();
             self.journal.push(Undo::Claim(key, Some(claim)));
+        }
+    }
+
+    /// Gives room back after a crowd has left.
+    fn shrink(&mut self) {
+        let room = self.current.capacity();
+        if room > ROOM && self.current.len() < room / 4 {
+            self.current.shrink_to(room / 2);
         }
     }
 

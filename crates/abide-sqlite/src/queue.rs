@@ -4,6 +4,7 @@
 //! push or a swap; the writer is woken only when it sleeps and there is enough for it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use abide::lifecycle::Control;
@@ -78,11 +79,16 @@ impl Command {
     }
 }
 
+/// How long the writer looks for commands before it falls asleep.
+const LOOK: Duration = Duration::from_micros(100);
+
 /// The commands that wait.
 #[derive(Default)]
 pub(crate) struct Queue {
     state: Mutex<State>,
     filled: Condvar,
+    /// Whether there is something, for a look without the lock.
+    any: AtomicBool,
 }
 
 #[derive(Default)]
@@ -111,6 +117,7 @@ impl Queue {
             return Err(Error::RateLimited { queued, limit });
         }
         state.commands.push(command);
+        self.any.store(true, Ordering::Release);
         let wake = state.wakes_at.take_if(|enough| queued + 1 >= *enough).is_some();
         // Dropped before the notification, or the writer wakes only to wait for the lock.
         drop(state);
@@ -137,6 +144,9 @@ impl Queue {
     /// Waits until there is something and swaps it with `taken`, which must be empty. `false` when
     /// the queue is closed and nothing is left.
     pub(crate) fn take(&self, taken: &mut Vec<Command>, gather: Gather) -> bool {
+        if gather.answered > 0 {
+            self.look();
+        }
         let mut state = self.state.lock();
         while state.commands.is_empty() {
             if state.closed.is_some() {
@@ -158,7 +168,18 @@ impl Queue {
         }
         state.wakes_at = None;
         std::mem::swap(&mut state.commands, taken);
+        self.any.store(false, Ordering::Release);
         true
+    }
+
+    /// Stays awake for a moment. Whoever was answered is often back sooner than a thread takes to
+    /// fall asleep and be woken, and a caller that is alone would wait for that with every commit.
+    fn look(&self) {
+        let until = Instant::now() + LOOK;
+        while !self.any.load(Ordering::Acquire) && Instant::now() < until {
+            // Whoever is to come back may need this core.
+            std::thread::yield_now();
+        }
     }
 }
 

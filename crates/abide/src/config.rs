@@ -21,6 +21,8 @@ pub struct Config {
     pub residency_budget: usize,
     /// `residency.loading`: instances read and replayed at once after a wake-up or a restart.
     pub residency_loading: usize,
+    /// `sweep.interval`: how often to look for instances that a lost hint left out.
+    pub sweep_interval: Duration,
     /// `timers.horizon`: timers due sooner are held in memory, the rest only in the store.
     pub timers_horizon: Duration,
     /// `stuck.after`: when an instance that waits for something outside Abide is reported.
@@ -47,6 +49,7 @@ impl Default for Config {
             residency_idle: Duration::from_secs(5),
             residency_budget: 256 * MIB,
             residency_loading: 128,
+            sweep_interval: Duration::from_secs(30),
             timers_horizon: Duration::from_secs(10),
             stuck_after: Duration::from_secs(30),
             shutdown_grace: Duration::from_secs(10),

@@ -51,7 +51,10 @@ impl Context {
             map.insert(key.to_owned(), value);
         }
         let changed = Json::encode(values)?;
-        state.next.context = Some(changed);
+        // A replay sets what the store has already.
+        if state.is_live() {
+            state.next.context = Some(changed);
+        }
         Ok(())
     }
 

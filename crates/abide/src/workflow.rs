@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::cx::Cx;
+use crate::cx::{Cx, panic_message};
 use crate::error::{BoxError, Error, Result};
 use crate::failure::Failure;
 use crate::json::Json;
@@ -65,7 +66,13 @@ impl Workflow {
 
     /// Calls the function. What it does before its first await point happens on the first poll.
     pub(crate) fn call(&self, cx: Cx, input: &Json) -> Result<Body> {
-        (self.call)(cx, input).map_err(|refused| Error::Invalid {
+        // The function itself only makes a future, but what reads its input is the user's code too.
+        let called = catch_unwind(AssertUnwindSafe(|| (self.call)(cx, input)));
+        let called = called.unwrap_or_else(|panic| {
+            let message = panic_message(&*panic);
+            Err(Error::Invalid { what: "input".into(), message })
+        });
+        called.map_err(|refused| Error::Invalid {
             what: format!("input of workflow {:?}", self.name).into(),
             message: match refused {
                 Error::Invalid { message, .. } => message,

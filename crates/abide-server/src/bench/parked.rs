@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use abide::{Cx, Engine, Start};
 use abide_sqlite::SqliteStore;
+use tokio::task::JoinSet;
 
 use crate::error::Error;
 
@@ -30,8 +31,11 @@ const NOISE_BYTES: u64 = 64 * 1024;
 /// How long instances may take to leave memory.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Trivial instances run before memory is read.
-const STIRRED: usize = 200;
+/// Trivial instances run before memory is read: what an engine in use does in a fraction of a second.
+const STIRRED: usize = 4000;
+
+/// So many of them at once, so that every thread takes part.
+const STIRRERS: usize = 16;
 
 async fn trivial(cx: Cx, (): ()) -> abide::Result<()> {
     cx.step("one", || async { Ok::<_, abide::Error>(()) }).await
@@ -54,7 +58,8 @@ pub(crate) async fn measure(file: &Path, kind: Kind, count: usize) -> Result<Vec
         .workflow("trivial", trivial)
         .configure(|config| {
             if kind == Kind::Residents {
-                config.residency_idle = Duration::from_secs(24 * 60 * 60);
+                // Longer than they sleep, or they would not stay.
+                config.residency_idle = Duration::from_secs(10 * 365 * 24 * 60 * 60);
                 config.residency_budget = usize::MAX;
             }
         })
@@ -114,8 +119,18 @@ async fn look_later() {
 }
 
 async fn stir(engine: &Engine) -> Result<(), Error> {
-    for _ in 0..STIRRED {
-        engine.start("trivial", Start::new(&())).await?.result::<()>().await?;
+    let stirrer = async |engine: Engine| -> abide::Result<()> {
+        for _ in 0..STIRRED / STIRRERS {
+            engine.start("trivial", Start::new(&())).await?.result::<()>().await?;
+        }
+        Ok(())
+    };
+    let mut stirrers = JoinSet::new();
+    for _ in 0..STIRRERS {
+        stirrers.spawn(stirrer(engine.clone()));
+    }
+    while let Some(stirred) = stirrers.join_next().await {
+        stirred.map_err(|died| Error::Unexpected(format!("stirring: {died}")))??;
     }
     Ok(())
 }

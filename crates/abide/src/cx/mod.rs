@@ -129,7 +129,7 @@ impl Cx {
     /// that passed it before the change was deployed.
     #[must_use]
     pub fn patched(&self, change: &str) -> bool {
-        let name: Arc<str> = self.prefixed(&format!("patch {change}")).into();
+        let name: Arc<str> = self.prefixed(&format!("patch[{change}]")).into();
         let mut state = self.resident.state.lock();
         if state.recorded_value(&name, StepKind::Patch).is_some() {
             state.remember_patch(&name, true);

@@ -90,7 +90,7 @@ impl Builder {
         let weak: Weak<Inner> = Arc::downgrade(&inner);
         inner.store.attach(Arc::new(Ear(weak.clone()))).await?;
         tokio::spawn(claims::serve(weak.clone(), to_claim));
-        tokio::spawn(claims::recover(weak.clone()));
+        tokio::spawn(claims::sweep(weak.clone()));
         tokio::spawn(timers::serve(weak.clone()));
         tokio::spawn(idle::serve(weak.clone()));
         tokio::spawn(prune::serve(weak));

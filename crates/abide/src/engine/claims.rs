@@ -37,14 +37,16 @@ pub(super) async fn serve(engine: Weak<Inner>, mut keys: mpsc::UnboundedReceiver
             drop(permit);
             drop(inner);
             if let Some(run) = run {
-                run.await;
+                // In a task of its own, no larger than it must be: it may be parked for long.
+                tokio::spawn(run);
             }
         });
     }
 }
 
-/// Everything that was running when the last engine stopped, in bounded pages.
-pub(super) async fn recover(engine: Weak<Inner>) {
+/// Everything that should run and that nobody runs, in bounded pages: what the last engine left
+/// behind, and from time to time whatever a lost hint may have left out.
+pub(super) async fn sweep(engine: Weak<Inner>) {
     let mut after = InstanceKey(i64::MIN);
     loop {
         let Some(inner) = engine.upgrade() else { return };
@@ -56,10 +58,17 @@ pub(super) async fn recover(engine: Weak<Inner>) {
                 for key in &page {
                     inner.wake(*key);
                 }
-                match page.last() {
-                    Some(last) => after = *last,
-                    None => return,
-                }
+                let rest = match page.last() {
+                    Some(last) => {
+                        after = *last;
+                        continue;
+                    }
+                    None => inner.env.clock.now().after(inner.env.config.sweep_interval),
+                };
+                after = InstanceKey(i64::MIN);
+                let rest = inner.env.clock.sleep_until(rest);
+                drop(inner);
+                rest.await;
             }
             Err(error) => {
                 tracing::warn!(%error, "instances to resume could not be read, trying again");

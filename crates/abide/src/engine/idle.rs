@@ -13,6 +13,9 @@ use crate::time::{Clock, Timestamp};
 
 use super::Inner;
 
+/// Room that is kept even when hardly anybody is parked.
+const ROOM: usize = 4096;
+
 /// See the module. First in, first out: the longest parked go first.
 pub(crate) struct Idle {
     clock: Arc<dyn Clock>,
@@ -50,10 +53,21 @@ impl Idle {
         }
     }
 
-    /// An instance parked. Over budget, the longest parked are let go at once.
-    pub(crate) fn parked(&self, key: InstanceKey, resident: &Arc<Resident>, size: usize) {
+    /// An instance parked. One that nothing but time can wake, and not soon, gains nothing by
+    /// staying and is let go; so are the longest parked when they are over budget.
+    pub(crate) fn parked(
+        &self,
+        key: InstanceKey,
+        resident: &Arc<Resident>,
+        size: usize,
+        sleeps_until: Option<Timestamp>,
+    ) {
         let Some(rest) = resident.begin_rest() else { return };
         let at = self.clock.now();
+        if sleeps_until.is_some_and(|until| until > at.after(self.keep)) {
+            resident.tell(News::Evict);
+            return;
+        }
         let mut queues = self.queues.lock();
         queues.bytes += size;
         queues.parked.push_back(Parked { key, at, rest, size, resident: Arc::downgrade(resident) });
@@ -83,6 +97,10 @@ impl Idle {
         {
             queues.bytes -= oldest.size;
             evict(&oldest);
+        }
+        // A queue keeps its room by itself; after a crowd has left it is not needed.
+        if queues.parked.len() < queues.parked.capacity() / 4 {
+            queues.parked.shrink_to(ROOM);
         }
         while let Some(oldest) = queues.stuck.front()
             && oldest.at.after(self.stuck_after) <= now

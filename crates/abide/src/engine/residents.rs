@@ -9,6 +9,9 @@ use tokio::sync::Notify;
 use crate::id::InstanceKey;
 use crate::run::{News, Resident};
 
+/// Room that is kept even when hardly anybody is there.
+const ROOM: usize = 4096;
+
 /// See the module. Whatever is told here reaches the instance, or the caller learns that the
 /// instance has to be read from the store first.
 #[derive(Default)]
@@ -16,6 +19,14 @@ pub(crate) struct Residents {
     slots: Mutex<HashMap<InstanceKey, Slot>>,
     /// One left or became quiet, while a shutdown waits for that.
     changed: Notify,
+}
+
+/// A map that shrinks again after a crowd has left.
+fn forget(slots: &mut HashMap<InstanceKey, Slot>, key: InstanceKey) {
+    slots.remove(&key);
+    if slots.capacity() > ROOM && slots.len() < slots.capacity() / 4 {
+        slots.shrink_to(slots.capacity() / 2);
+    }
 }
 
 enum Slot {
@@ -81,7 +92,7 @@ impl Residents {
         if !matches!(slots.get(&key), Some(Slot::Live(known)) if Arc::ptr_eq(known, resident)) {
             return false;
         }
-        slots.remove(&key);
+        forget(&mut slots, key);
         let look_again = !over || resident.is_restarted();
         drop(slots);
         self.quieted();
@@ -95,7 +106,7 @@ impl Residents {
         if resident.has_news() || resident.is_poll_due() {
             return false;
         }
-        slots.remove(&key);
+        forget(&mut slots, key);
         true
     }
 

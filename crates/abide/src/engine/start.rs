@@ -152,7 +152,7 @@ pub(super) async fn start_all(
                     look_for(&inner_too, &doubtful).await;
                 }
             }
-            Ok(started) => let_loose(&inner_too, launches, &timeouts, &started, tell).await,
+            Ok(started) => let_loose(&inner_too, launches, &timeouts, &started, tell),
         }
     });
     let keys = told.await.map_err(|_| Error::ShutDown)??;
@@ -190,9 +190,9 @@ async fn look_for(inner: &Inner, ids: &[InstanceId]) {
     }
 }
 
-/// Runs what was created. The caller hears of it once every instance is in memory; the last one
-/// goes on in this very task.
-async fn let_loose(
+/// Runs what was created, each in a task of its own that is no larger than it must be: it may be
+/// parked for long. The caller hears of it once every instance is in memory.
+fn let_loose(
     inner: &Arc<Inner>,
     launches: Vec<Option<Launch>>,
     timeouts: &[Option<Duration>],
@@ -223,11 +223,7 @@ async fn let_loose(
     }
     // Whoever asked may have stopped waiting.
     let _ = tell.send(Ok(keys));
-    let last = runs.pop();
     for run in runs {
         tokio::spawn(run);
-    }
-    if let Some(run) = last {
-        run.await;
     }
 }

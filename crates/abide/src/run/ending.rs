@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+
 use crate::cx::{self, Cx};
 use crate::failure::Failure;
 use crate::history::{Entry, EntryKind};
@@ -26,7 +28,7 @@ impl Run {
             (None, Ok(output)) => self.completed(output),
             (None, Err(failure)) => self.wind_up(End::Errored(failure)),
             (Some(end), Ok(_)) => self.end(end),
-            (Some(_), Err(failure)) => self.end(End::Errored(failure)),
+            (Some(end), Err(failure)) => self.end(End::Errored(caused_by(failure, &end))),
         }
     }
 
@@ -143,5 +145,15 @@ fn paused(reason: &str, failure: Failure, step: Option<Arc<str>>) -> Entry {
         reason: Some(reason.to_owned()),
         error: Some(failure),
         ..Entry::new(EntryKind::WorkflowPaused)
+    }
+}
+
+/// Compensation failed: what it was about is not forgotten.
+fn caused_by(failure: Failure, end: &End) -> Failure {
+    match end {
+        End::Errored(cause) | End::Terminated(cause) => failure.with_details(&json!({
+            "cause": { "code": cause.code, "message": cause.message },
+        })),
+        End::Completed(_) | End::Continued(_) => failure,
     }
 }

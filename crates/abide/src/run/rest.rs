@@ -48,10 +48,15 @@ impl Run {
             self.engine.timers.schedule(at, self.key, !self.is_parked());
         }
         if self.is_parked() {
-            self.engine.idle.parked(self.key, &self.resident, self.size());
+            self.engine.idle.parked(self.key, &self.resident, self.size(), self.sleeps_until(due));
         } else if self.is_stuck() {
             self.engine.idle.stuck(self.key, &self.resident);
         }
+    }
+
+    /// When it will wake, if nothing but time can wake it.
+    fn sleeps_until(&self, due: Option<Timestamp>) -> Option<Timestamp> {
+        due.filter(|_| self.shown.0 == Phase::Sleeping && !self.paused)
     }
 
     pub(super) fn report_stuck(&mut self) {

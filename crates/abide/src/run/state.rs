@@ -107,7 +107,9 @@ pub(crate) struct State {
     max_interruptions: u32,
     /// How often each name was used; the nth use is `name#n`.
     uses: HashMap<Arc<str>, u32>,
-    ops: HashMap<OpId, Op>,
+    /// Boxed, because a map keeps room for more than it holds and most runs ask for one thing at
+    /// a time.
+    ops: HashMap<OpId, Box<Op>>,
     last_op: OpId,
     past: Past,
     line: VecDeque<Reveal>,
@@ -122,8 +124,8 @@ pub(crate) struct State {
     active: usize,
     steps: u32,
     bytes: usize,
-    /// Whether each change was patched in, once asked for.
-    patches: HashMap<Arc<str>, bool>,
+    /// Whether each change was patched in, once asked for. A list, because there are few.
+    patches: Vec<(Arc<str>, bool)>,
     /// Operations whose `started` record is in `next`.
     held: Vec<OpId>,
     /// What the next commit will hold.
@@ -160,7 +162,7 @@ impl State {
             active: 0,
             steps: 0,
             bytes: past.bytes,
-            patches: HashMap::new(),
+            patches: Vec::new(),
             held: Vec::new(),
             next: Transition::default(),
             context,
@@ -276,11 +278,11 @@ impl State {
 
     /// What [`crate::Cx::patched`] said of a change before.
     pub(crate) fn patch(&self, name: &str) -> Option<bool> {
-        self.patches.get(name).copied()
+        self.patches.iter().find(|(known, _)| **known == *name).map(|(_, patched)| *patched)
     }
 
     pub(crate) fn remember_patch(&mut self, name: &Arc<str>, patched: bool) {
-        self.patches.insert(Arc::clone(name), patched);
+        self.patches.push((Arc::clone(name), patched));
     }
 
     /// A value that is taken once and then always the same.
@@ -340,7 +342,7 @@ impl State {
             self.over_limit("run.maxSteps", self.max_steps as usize);
             standing = Some(Standing::Cancelled);
         }
-        self.ops.insert(id, op);
+        self.ops.insert(id, Box::new(op));
         (id, standing)
     }
 
@@ -379,7 +381,9 @@ impl State {
     /// An operation. Its future holds it in the map until it lets go, so a missing one can't be
     /// asked for; should that ever happen, the answer is one that never comes to anything.
     fn op(&mut self, id: OpId) -> &mut Op {
-        self.ops.entry(id).or_insert_with(|| Op::new(&"".into(), StepKind::Step, Timestamp(0)))
+        self.ops
+            .entry(id)
+            .or_insert_with(|| Box::new(Op::new(&"".into(), StepKind::Step, Timestamp(0))))
     }
 }
 

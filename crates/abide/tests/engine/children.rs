@@ -50,12 +50,13 @@ on_every_store! {
         let engine = world
             .engine()
             .workflow("nap", nap)
-            .workflow("parent", async |cx: Cx, (): ()| -> Result<u64> { cx.child("nap", 7).await })
+            .workflow("parent", async |cx: Cx, (): ()| -> Result<u64> { cx.child("nap", 7).id("c").await })
             .start()
             .await
             .unwrap();
         let parent = engine.start("parent", Start::new(&())).await.unwrap();
         world.until(&parent, Status::Waiting).await;
+        world.until_there(&engine, "c", Status::Sleeping).await;
         world.settle().await;
         world.clock.advance(HOUR);
         assert_eq!(parent.result::<u64>().await.unwrap(), 7);
@@ -80,9 +81,7 @@ on_every_store! {
             .await
             .unwrap();
         let parent = engine.start("parent", Start::new(&())).await.unwrap();
-        let napping = engine.get(&InstanceId::new("napping").unwrap());
-        assert!(eventually(async || napping.status().await.is_ok()).await);
-        world.until(&napping, Status::Sleeping).await;
+        let napping = world.until_there(&engine, "napping", Status::Sleeping).await;
         napping.terminate(Terminate::because("enough")).await.unwrap();
         let [failed, terminated] = parent.result::<[String; 2]>().await.unwrap();
         assert!(failed.ends_with(" STEP_FAILED"), "{failed}");
@@ -232,9 +231,8 @@ on_every_store! {
             .unwrap();
         let at = [world.now().after(HOUR).0, world.now().after(2 * HOUR).0];
         let parent = engine.start("parent", Start::new(&at)).await.unwrap();
-        let b = engine.get(&InstanceId::new("b").unwrap());
-        assert!(eventually(async || b.status().await.is_ok()).await);
-        world.until(&b, Status::Sleeping).await;
+        world.until_there(&engine, "a", Status::Sleeping).await;
+        world.until_there(&engine, "b", Status::Sleeping).await;
         world.settle().await;
         world.evict(&engine).await;
         world.clock.set(Timestamp(at[0]));
@@ -277,9 +275,9 @@ on_every_store! {
         let parent = engine.get(parent.id());
         world.settle().await;
         world.clock.advance(HOUR);
-        let ended = eventually(async || parent.status().await.unwrap() != Status::Sleeping).await;
-        assert!(ended);
-        world.settle().await;
+        let ends = [Status::Completed, Status::Paused];
+        let ended = async || ends.contains(&parent.status().await.unwrap());
+        assert!(eventually(ended).await, "{}", told(&parent).await);
         assert_eq!(parent.status().await.unwrap(), Status::Completed, "{}", told(&parent).await);
         assert_eq!(parent.result::<u64>().await.unwrap(), 5);
         assert_eq!(ran.order(), ["after", "last"]);
@@ -336,11 +334,11 @@ on_every_store! {
             .unwrap();
         let parent = engine.start("parent", Start::new(&())).await.unwrap();
         world.until(&parent, Status::Waiting).await;
+        let child = world.until_there(&engine, "c", Status::Sleeping).await;
         world.settle().await;
         world.clock.advance(HOUR / 60);
         assert_eq!(parent.result::<String>().await.unwrap(), "patience");
         assert!(story(&parent).await.contains(&"step.cancelled nap".to_owned()));
-        let child = engine.get(&InstanceId::new("c").unwrap());
         world.settle().await;
         world.clock.advance(HOUR);
         assert_eq!(child.result::<u64>().await.unwrap(), 1);

@@ -102,9 +102,8 @@ on_every_store! {
             .await
             .unwrap();
         let parent = engine.start("parent", Start::new(&())).await.unwrap();
-        let child = engine.get(&InstanceId::new("c").unwrap());
         world.until(&parent, Status::Waiting).await;
-        world.until(&child, Status::Sleeping).await;
+        let child = world.until_there(&engine, "c", Status::Sleeping).await;
         parent.pause().await.unwrap();
         world.settle().await;
         world.clock.advance(HOUR);
@@ -152,8 +151,7 @@ on_every_store! {
         ] {
             let parent = engine.start("parent", Start::new(id)).await.unwrap();
             world.until(&parent, Status::Waiting).await;
-            let child = engine.get(&InstanceId::new(id).unwrap());
-            world.until(&child, Status::Sleeping).await;
+            let child = world.until_there(&engine, id, Status::Sleeping).await;
             parent.terminate(how).await.unwrap();
             world.settle().await;
             assert_eq!(child.status().await.unwrap(), status);

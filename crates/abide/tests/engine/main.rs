@@ -1,5 +1,12 @@
 //! What the engine promises, on every store.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::too_many_lines,
+    reason = "a broken expectation ends the test that has it, and a test is as long as its story"
+)]
+
 mod children;
 mod combine;
 mod compensation;

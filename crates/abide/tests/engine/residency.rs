@@ -1,1 +1,139 @@
-//! Todo.
+//! What is in memory, for how long, and what it costs to come back.
+
+use abide::prelude::*;
+
+use crate::world::{Gate, HOUR, Ran, SECOND, eventually, on_every_store, story, with};
+
+async fn naps(cx: Cx, ran: Ran, times: u32) -> Result<()> {
+    ran.mark("entered");
+    for _ in 0..times {
+        cx.sleep("nap", "1 second").await?;
+    }
+    cx.sleep("long", "1 hour").await
+}
+
+on_every_store! {
+    async fn a_parked_instance_is_woken_without_replay(world: World) {
+        let ran = Ran::default();
+        let engine = world.engine().workflow("naps", with(&ran, naps)).start().await.unwrap();
+        let handle = engine.start("naps", Start::new(&3)).await.unwrap();
+        for n in 1..=3 {
+            world.settle().await;
+            world.clock.advance(SECOND);
+            let done = async || {
+                let story = story(&handle).await;
+                story.iter().filter(|entry| entry.starts_with("sleep.completed")).count() == n
+            };
+            assert!(eventually(done).await);
+        }
+        assert_eq!((ran.times("entered"), engine.resident()), (1, 1));
+    }
+
+    async fn a_parked_instance_leaves_memory_and_is_replayed_when_woken(world: World) {
+        let ran = Ran::default();
+        let engine = world.engine().workflow("naps", with(&ran, naps)).start().await.unwrap();
+        let handle = engine.start("naps", Start::new(&0)).await.unwrap();
+        world.until(&handle, Status::Sleeping).await;
+        world.settle().await;
+        world.clock.advance(4 * SECOND);
+        world.settle().await;
+        assert_eq!(engine.resident(), 1);
+        world.clock.advance(SECOND);
+        assert!(eventually(async || engine.resident() == 0).await);
+        world.clock.advance(HOUR);
+        handle.result::<()>().await.unwrap();
+        assert_eq!(ran.times("entered"), 2);
+    }
+
+    async fn over_budget_the_longest_parked_go_first(world: World) {
+        let ran = Ran::default();
+        let build = world.engine().configure(|c| c.residency_budget = 5000);
+        let engine = build.workflow("naps", with(&ran, naps)).start().await.unwrap();
+        let mut handles = vec![];
+        for _ in 0..10 {
+            let handle = engine.start("naps", Start::new(&0)).await.unwrap();
+            world.until(&handle, Status::Sleeping).await;
+            world.settle().await;
+            handles.push(handle);
+        }
+        let kept = engine.resident();
+        assert!((1..10).contains(&kept), "{kept} stay");
+        // The youngest is still there: it is woken without being entered again.
+        handles[9].pause().await.unwrap();
+        handles[9].resume().await.unwrap();
+        world.settle().await;
+        assert_eq!(ran.times("entered"), 10);
+        handles[0].pause().await.unwrap();
+        handles[0].resume().await.unwrap();
+        assert!(eventually(async || ran.times("entered") == 11).await);
+    }
+
+    async fn a_foreign_future_stays_in_memory_and_is_reported_stuck(world: World) {
+        let gate = Gate::default();
+        let engine = world
+            .engine()
+            .workflow("w", with(&gate, async |cx: Cx, gate: Gate, (): ()| -> Result<i32> {
+                cx.step("a", || async { Ok::<_, Error>(()) }).await?;
+                gate.pass().await;
+                Ok(1)
+            }))
+            .start()
+            .await
+            .unwrap();
+        let handle = engine.start("w", Start::new(&())).await.unwrap();
+        gate.reached(1).await;
+        world.settle().await;
+        world.clock.advance(20 * SECOND);
+        world.settle().await;
+        assert_eq!(engine.resident(), 1);
+        assert_eq!(handle.status().await.unwrap(), Status::Running);
+        assert!(!story(&handle).await.contains(&"workflow.stuck".to_owned()));
+        world.clock.advance(11 * SECOND);
+        let reported = async || story(&handle).await.contains(&"workflow.stuck".to_owned());
+        assert!(eventually(reported).await);
+        world.clock.advance(HOUR);
+        world.settle().await;
+        assert_eq!(engine.resident(), 1);
+        gate.open();
+        assert_eq!(handle.result::<i32>().await.unwrap(), 1);
+    }
+
+    async fn a_running_step_is_never_evicted(world: World) {
+        let gate = Gate::default();
+        let engine = world
+            .engine()
+            .workflow("w", with(&gate, async |cx: Cx, gate: Gate, (): ()| -> Result<i32> {
+                let (slow, _) = tokio::join!(cx.step("a", || gate.clone().ok(1)), cx.sleep("s", "1 day"));
+                slow
+            }))
+            .start()
+            .await
+            .unwrap();
+        let handle = engine.start("w", Start::new(&())).await.unwrap();
+        gate.reached(1).await;
+        world.settle().await;
+        world.clock.advance(HOUR);
+        world.settle().await;
+        assert_eq!((engine.resident(), gate.arrived()), (1, 1));
+        assert!(!story(&handle).await.contains(&"workflow.stuck".to_owned()));
+        gate.open();
+        world.until(&handle, Status::Sleeping).await;
+        world.settle().await;
+        world.clock.advance(24 * HOUR);
+        assert_eq!(handle.result::<i32>().await.unwrap(), 1);
+    }
+
+    async fn an_ended_instance_leaves_memory_at_once(world: World) {
+        let engine = world
+            .engine()
+            .workflow("w", async |cx: Cx, (): ()| -> Result<i32> {
+                cx.step("a", || async { Ok::<_, Error>(1) }).await
+            })
+            .start()
+            .await
+            .unwrap();
+        let handle = engine.start("w", Start::new(&())).await.unwrap();
+        handle.result::<i32>().await.unwrap();
+        assert!(eventually(async || engine.resident() == 0).await);
+    }
+}

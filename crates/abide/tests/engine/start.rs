@@ -110,8 +110,7 @@ on_every_store! {
         let instance = near.instance().await.unwrap();
         assert_eq!((instance.status(), instance.wake_at), (Status::Queued, Some(at)));
         assert!(instance.queued_reason.is_some_and(|reason| reason.contains("start")));
-        world.settle().await;
-        assert_eq!(engine.resident(), 0);
+        assert!(eventually(async || engine.resident() == 0).await);
         assert_eq!(story(&near).await.len(), 0);
         world.clock.advance(HOUR - SECOND);
         world.settle().await;

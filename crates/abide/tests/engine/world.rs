@@ -72,14 +72,24 @@ impl World {
         assert!(reached, "{} is not {status}: {}", handle.id(), told(handle).await);
     }
 
+    /// Waits until an instance that somebody else starts is there and has this status.
+    pub(crate) async fn until_there(&self, engine: &Engine, id: &str, status: Status) -> Handle {
+        let handle = engine.get(&InstanceId::new(id).unwrap());
+        assert!(eventually(async || handle.status().await.is_ok()).await, "{id} was not started");
+        self.until(&handle, status).await;
+        handle
+    }
+
     /// Moves the clock on, a little at a time, until the instance has ended.
     pub(crate) async fn run_to_end(&self, handle: &Handle) -> Instance {
         let mut patience = 0;
         let reached = eventually(async || {
             let status = handle.status().await.unwrap();
             patience += 1;
-            // Something refused by the store is tried again after a while, too.
-            if matches!(status, Status::Sleeping | Status::Waiting) || patience % 50 == 0 {
+            // Not faster than the store, or everything is evicted before it has done anything. What
+            // the store refused is tried again after a while, too.
+            let parked = matches!(status, Status::Sleeping | Status::Waiting);
+            if patience % (if parked { 10 } else { 50 }) == 0 {
                 self.clock.advance(Duration::from_millis(100));
             }
             status.is_terminal()
@@ -107,7 +117,7 @@ impl World {
         let nobody = InstanceId::new("nobody").unwrap();
         for _ in 0..5 {
             for _ in 0..50 {
-                tokio::task::yield_now().await;
+                let_others_run().await;
             }
             let refused = self.store.control(&nobody, abide::lifecycle::Control::Pause).await;
             assert!(matches!(refused, Err(Error::InstanceNotFound { .. })));
@@ -115,16 +125,22 @@ impl World {
     }
 }
 
-/// Asks again and again, for at most ten real seconds, letting everybody else run in between.
+/// Asks again and again, for at most twenty real seconds, letting everybody else run in between.
 pub(crate) async fn eventually(mut holds: impl AsyncFnMut() -> bool) -> bool {
-    let give_up = Instant::now() + Duration::from_secs(10);
+    let give_up = Instant::now() + Duration::from_secs(20);
     while !holds().await {
         if Instant::now() > give_up {
             return false;
         }
-        tokio::task::yield_now().await;
+        let_others_run().await;
     }
     true
+}
+
+/// Other tasks, and the threads of a store.
+async fn let_others_run() {
+    std::thread::yield_now();
+    tokio::task::yield_now().await;
 }
 
 /// The types of an instance's history entries, steps with their names.
@@ -262,6 +278,6 @@ pub(crate) use on_every_store;
 
 /// A test that hangs fails.
 pub(crate) async fn in_time(test: impl Future<Output = ()>) {
-    let in_time = tokio::time::timeout(Duration::from_secs(20), Box::pin(test)).await;
+    let in_time = tokio::time::timeout(Duration::from_secs(60), Box::pin(test)).await;
     assert!(in_time.is_ok(), "the test hangs");
 }
