@@ -27,9 +27,9 @@ mod workflow;
 
 pub use config::Config;
 pub use context::Context;
-pub use cx::{Child, Cx, Detached, Sleep, Step};
+pub use cx::{Child, Cx, Detached, Message, OutputWait, Sleep, Step, Take, Wait as EventWait};
 pub use duration::{DurationError, IntoDuration, parse as parse_duration};
-pub use engine::{Builder, Engine, Handle, Start};
+pub use engine::{Builder, Engine, Handle, Outgoing, Start};
 pub use error::{BoxError, Error, NonRetryable, Result};
 pub use event::{Buffer, Buffered, Delivered, Delivery, Event, Kind, OnTerminal};
 pub use failure::Failure;
@@ -51,7 +51,7 @@ pub use workflow::Workflow;
 /// What a program that uses Abide usually needs.
 pub mod prelude {
     pub use crate::{
-        Backoff, Cx, Engine, Error, Filter, Handle, IfExists, InstanceId, NonRetryable, Page,
+        Backoff, Buffer, Cx, Engine, Error, Event, Filter, Handle, IfExists, InstanceId, NonRetryable, Outgoing, Page,
         Result, Retry, Start, Status, Terminate, Timestamp, Workflow,
     };
 }

@@ -28,6 +28,8 @@ pub(crate) struct PastStep {
     pub(crate) began_at: Timestamp,
     pub(crate) standing: Standing,
     pub(crate) child_id: Option<InstanceId>,
+    /// When a wait gives up.
+    pub(crate) deadline: Option<Timestamp>,
     /// The operation that asked for it on this replay.
     pub(crate) asked: Option<OpId>,
 }
@@ -125,6 +127,7 @@ impl Past {
             began_at: recorded.at,
             standing: Standing::Begun,
             child_id: None,
+            deadline: entry.deadline,
             asked: None,
         });
         if let Some(child) = &entry.child_id {

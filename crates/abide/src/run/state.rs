@@ -45,6 +45,8 @@ pub(crate) struct Op {
     interrupted: u32,
     began_at: Timestamp,
     timeout_ms: Option<u64>,
+    /// When the store is to be asked what became of a wait.
+    deadline: Option<Timestamp>,
 }
 
 impl Op {
@@ -59,6 +61,7 @@ impl Op {
             interrupted: 0,
             began_at,
             timeout_ms: None,
+            deadline: None,
         }
     }
 }
@@ -116,6 +119,8 @@ pub(crate) struct State {
     /// How many of the line come from the history.
     past_left: usize,
     timers: BTreeSet<(Timestamp, OpId)>,
+    /// Deadlines of waits. The store decides what they mean; here they only say when to look.
+    deadlines: BTreeSet<(Timestamp, OpId)>,
     /// Operations that wait for the store, by step.
     outside: HashMap<Arc<str>, OpId>,
     /// How often each output was set in an earlier life and not yet in this one.
@@ -157,6 +162,7 @@ impl State {
             past_left: past.order.len(),
             line: VecDeque::new(),
             timers: BTreeSet::new(),
+            deadlines: BTreeSet::new(),
             outside: HashMap::new(),
             outputs_left: std::mem::take(&mut past.outputs),
             active: 0,

@@ -163,6 +163,9 @@ impl State {
     }
 
     pub(super) fn settle(&mut self, id: OpId, outcome: Outcome) {
+        if let Some(at) = self.op(id).deadline {
+            self.deadlines.remove(&(at, id));
+        }
         self.op(id).stage = Stage::Settled(outcome);
         self.line.push_back(Reveal::Op(id));
     }
@@ -173,7 +176,7 @@ impl State {
         let op = self.ops.remove(&id)?;
         let kind = op.kind;
         if kind.is_wait() {
-            self.dropped_wait(&op);
+            self.dropped_wait(id, &op);
             return None;
         }
         match op.stage {

@@ -112,9 +112,9 @@ impl State {
     }
 
     /// The future of a wait was dropped while its workflow lives: whatever met it goes back.
-    pub(super) fn dropped_wait(&mut self, op: &Op) {
+    pub(super) fn dropped_wait(&mut self, id: OpId, op: &Op) {
         if let Some(at) = op.deadline {
-            self.deadlines.retain(|(due, id)| *due != at || self.ops.contains_key(id));
+            self.deadlines.remove(&(at, id));
         }
         match op.stage {
             Stage::Outside => {
