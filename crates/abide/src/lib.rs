@@ -51,7 +51,7 @@ pub use workflow::Workflow;
 /// What a program that uses Abide usually needs.
 pub mod prelude {
     pub use crate::{
-        Backoff, Buffer, Cx, Engine, Error, Event, Filter, Handle, IfExists, InstanceId, NonRetryable, Outgoing, Page,
-        Result, Retry, Start, Status, Terminate, Timestamp, Workflow,
+        Backoff, Buffer, Cx, Engine, Error, Event, Filter, Handle, IfExists, InstanceId,
+        NonRetryable, Outgoing, Page, Result, Retry, Start, Status, Terminate, Timestamp, Workflow,
     };
 }

@@ -76,7 +76,9 @@ impl Workflow {
             None => {
                 let known: Vec<_> = self.events.iter().map(|(known, _)| &**known).collect();
                 let message = format!(
-                    "workflow {:?} does not declare it; declared: {}", self.name, known.join(", ")
+                    "workflow {:?} does not declare it; declared: {}",
+                    self.name,
+                    known.join(", ")
                 );
                 (Buffer::None, Some(message))
             }

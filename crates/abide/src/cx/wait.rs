@@ -53,7 +53,12 @@ enum Timeout {
 }
 
 impl Waiting {
-    fn new(cx: &Cx, name: Result<Arc<str>>, hears: Result<Hears>, timeout: Option<Duration>) -> Self {
+    fn new(
+        cx: &Cx,
+        name: Result<Arc<str>>,
+        hears: Result<Hears>,
+        timeout: Option<Duration>,
+    ) -> Self {
         let timeout = Ok(timeout.map(Timeout::After));
         Self { cx: cx.clone(), name, hears, timeout, op: None }
     }
@@ -115,7 +120,11 @@ impl<T> Wait<T> {
         let default = cx.resident.env.config.wait_default_timeout;
         let timeout = default.filter(|_| kind == Kind::Event);
         let hears = hears(kind, step);
-        Self { waiting: Waiting::new(cx, cx.use_name(step), hears, timeout), kind, payload: PhantomData }
+        Self {
+            waiting: Waiting::new(cx, cx.use_name(step), hears, timeout),
+            kind,
+            payload: PhantomData,
+        }
     }
 
     /// What it hears: an event pattern (`payment.*`), a signal's name or a topic. Without this it is

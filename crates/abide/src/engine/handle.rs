@@ -149,7 +149,11 @@ impl Handle {
     /// # Errors
     /// [`Error::NotRunning`] when the instance has ended, naming how; [`Error::EventInvalid`],
     /// [`Error::BufferFull`], [`Error::InstanceNotFound`], or the store's own.
-    pub async fn send_event<T: Serialize + ?Sized>(&self, event_type: &str, payload: &T) -> Result<Delivered> {
+    pub async fn send_event<T: Serialize + ?Sized>(
+        &self,
+        event_type: &str,
+        payload: &T,
+    ) -> Result<Delivered> {
         self.send(Outgoing::event(event_type).payload(payload)).await
     }
 
@@ -157,7 +161,11 @@ impl Handle {
     ///
     /// # Errors
     /// As [`Handle::send_event`].
-    pub async fn signal<T: Serialize + ?Sized>(&self, name: &str, payload: &T) -> Result<Delivered> {
+    pub async fn signal<T: Serialize + ?Sized>(
+        &self,
+        name: &str,
+        payload: &T,
+    ) -> Result<Delivered> {
         self.send(Outgoing::signal(name).payload(payload)).await
     }
 

@@ -113,7 +113,12 @@ impl Outgoing {
         self
     }
 
-    fn delivery(self, inner: &Inner, to: &InstanceId, workflow: Option<&Workflow>) -> Result<Delivery> {
+    fn delivery(
+        self,
+        inner: &Inner,
+        to: &InstanceId,
+        workflow: Option<&Workflow>,
+    ) -> Result<Delivery> {
         pattern::check(&self.name)?;
         let payload = self.payload?;
         let limit = inner.env.config.payload_max;

@@ -150,7 +150,12 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(mut past: Past, context: ContextMap, clock: Arc<dyn Clock>, c: &Config) -> Self {
+    pub(crate) fn new(
+        mut past: Past,
+        context: ContextMap,
+        clock: Arc<dyn Clock>,
+        c: &Config,
+    ) -> Self {
         let mut state = Self {
             clock,
             max_steps: c.run_max_steps,

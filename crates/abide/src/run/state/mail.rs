@@ -67,7 +67,11 @@ impl State {
     }
 
     /// Sends a message.
-    pub(crate) fn begin_send(&mut self, name: &Arc<str>, delivery: impl FnOnce() -> Delivery) -> OpId {
+    pub(crate) fn begin_send(
+        &mut self,
+        name: &Arc<str>,
+        delivery: impl FnOnce() -> Delivery,
+    ) -> OpId {
         let step = Arc::clone(name);
         self.begin_at_store(name, StepKind::Send, |next| {
             next.sends.push(NewSend { step, delivery: delivery() });
