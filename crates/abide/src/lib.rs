@@ -6,6 +6,7 @@ mod cx;
 mod duration;
 mod engine;
 mod error;
+pub mod expr;
 mod failure;
 pub mod history;
 mod id;

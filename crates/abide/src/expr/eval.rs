@@ -1,0 +1,208 @@
+//! Evaluates a tree on data, by reference.
+
+use super::coerce::Work;
+use super::error::EvalError;
+use super::number::Number;
+use super::path::{Path, Segment};
+use super::scope::Scope;
+use super::tree::{Binary, Logic, Node, Unary};
+use super::value::Value;
+
+/// One evaluation.
+pub(crate) struct Machine<'a, S> {
+    scope: &'a S,
+    pub(super) work: Work,
+    /// Arguments of the arrow functions that are running.
+    pub(super) locals: Vec<Value<'a>>,
+}
+
+/// The value of a tree.
+pub(crate) fn eval<'a, S: Scope>(node: &'a Node, scope: &'a S) -> Result<Value<'a>, EvalError> {
+    Machine { scope, work: Work::new(), locals: Vec::new() }.eval(node)
+}
+
+/// The value of a part inside `outer` parameters, none of which it reads.
+pub(crate) fn eval_inside<'a, S: Scope>(
+    node: &'a Node,
+    scope: &'a S,
+    outer: usize,
+) -> Result<Value<'a>, EvalError> {
+    Machine { scope, work: Work::new(), locals: vec![Value::Undefined; outer] }.eval(node)
+}
+
+impl<'a, S: Scope> Machine<'a, S> {
+    pub(super) fn eval(&mut self, node: &'a Node) -> Result<Value<'a>, EvalError> {
+        self.work.charge(1)?;
+        match node {
+            Node::Const(value) => Ok(value.reborrow()),
+            Node::Path { path, .. } => self.path(path),
+            Node::Binary { operator, left, right, .. } => self.binary(*operator, left, right),
+            Node::Logic { operator, operands } => self.logic(*operator, operands),
+            Node::Local { slot, .. } => Ok(self.locals.get(*slot).cloned().unwrap_or_default()),
+            Node::Unary { operator, operand } => self.unary(*operator, operand),
+            Node::Conditional { test, then, otherwise } => {
+                let test = self.eval(test)?.is_truthy();
+                self.eval(if test { then } else { otherwise })
+            }
+            Node::Function { function, arguments } => self.function(*function, arguments),
+            Node::Array(items) => {
+                let items: Result<Vec<_>, _> = items.iter().map(|item| self.eval(item)).collect();
+                Ok(Value::array(items?))
+            }
+            Node::Object(fields) => {
+                let mut values = Vec::with_capacity(fields.len());
+                for (name, value) in fields {
+                    values.push((&**name, self.eval(value)?));
+                }
+                Ok(Value::object(values))
+            }
+            Node::Chain(links) => Ok(self.link(links)?.unwrap_or_default()),
+            link => Ok(self.link(link)?.unwrap_or_default()),
+        }
+    }
+
+    fn path(&mut self, path: &'a Path) -> Result<Value<'a>, EvalError> {
+        path.find(self.scope).ok_or_else(|| EvalError::UnknownRoot { root: path.root().into() })
+    }
+
+    /// A part of a chain; `None` when a `?.` met nothing, which ends the whole chain.
+    pub(super) fn link(&mut self, node: &'a Node) -> Result<Option<Value<'a>>, EvalError> {
+        let (object, optional) = match node {
+            Node::Member { object, optional, .. }
+            | Node::Index { object, optional, .. }
+            | Node::Call { object, optional, .. }
+            | Node::Quantify { object, optional, .. } => (object, *optional),
+            value => return self.eval(value).map(Some),
+        };
+        let Some(value) = self.link(object)? else { return Ok(None) };
+        if optional && value.is_nullish() {
+            return Ok(None);
+        }
+        match node {
+            Node::Member { segment, .. } => Ok(Some(value.member(segment))),
+            Node::Index { index, .. } => {
+                let index = self.eval(index)?;
+                self.index(value, &index).map(Some)
+            }
+            Node::Call { method, argument, .. } => {
+                self.call(object, value, *method, argument.as_deref()).map(Some)
+            }
+            Node::Quantify { method, parameters, body, .. } => {
+                self.quantify(object, value, *method, parameters.len(), body).map(Some)
+            }
+            _ => Ok(Some(value)),
+        }
+    }
+
+    fn index(&mut self, value: Value<'a>, index: &Value<'a>) -> Result<Value<'a>, EvalError> {
+        if let (Value::Array(array), Value::Number(number)) = (&value, index)
+            && let Some(place) = number.as_index()
+        {
+            return Ok(array.get(place).unwrap_or_default());
+        }
+        let name = self.work.text(index)?;
+        self.work.charge_text(&name)?;
+        Ok(value.member(&Segment::new(&name)))
+    }
+
+    fn unary(&mut self, operator: Unary, operand: &'a Node) -> Result<Value<'a>, EvalError> {
+        let value = self.eval(operand)?;
+        Ok(match operator {
+            Unary::Not => Value::Bool(!value.is_truthy()),
+            Unary::Negate => Value::Number(self.work.number(&value)?.negate()),
+            Unary::Plus => Value::Number(self.work.number(&value)?),
+            Unary::Typeof => Value::text(match value {
+                Value::Undefined => "undefined",
+                Value::Bool(_) => "boolean",
+                Value::Number(_) => "number",
+                Value::String(_) => "string",
+                Value::Null | Value::Array(_) | Value::Object(_) => "object",
+            }),
+        })
+    }
+
+    fn logic(&mut self, operator: Logic, operands: &'a [Node]) -> Result<Value<'a>, EvalError> {
+        let mut value = Value::Undefined;
+        for operand in operands {
+            value = self.eval(operand)?;
+            let decided = match operator {
+                Logic::And => !value.is_truthy(),
+                Logic::Or => value.is_truthy(),
+                Logic::Coalesce => !value.is_nullish(),
+            };
+            if decided {
+                break;
+            }
+        }
+        Ok(value)
+    }
+
+    fn binary(
+        &mut self,
+        operator: Binary,
+        left: &'a Node,
+        right: &'a Node,
+    ) -> Result<Value<'a>, EvalError> {
+        let a = self.eval(left)?;
+        let b = self.eval(right)?;
+        let work = &mut self.work;
+        Ok(match operator {
+            Binary::StrictEqual => Value::Bool(work.equal(&a, &b)?),
+            Binary::StrictUnequal => Value::Bool(!work.equal(&a, &b)?),
+            Binary::Equal => Value::Bool(work.loosely_equal(&a, &b)?),
+            Binary::Unequal => Value::Bool(!work.loosely_equal(&a, &b)?),
+            Binary::Less => Value::Bool(work.order(&a, &b)?.is_some_and(|o| o.is_lt())),
+            Binary::LessOrEqual => Value::Bool(work.order(&a, &b)?.is_some_and(|o| o.is_le())),
+            Binary::Greater => Value::Bool(work.order(&a, &b)?.is_some_and(|o| o.is_gt())),
+            Binary::GreaterOrEqual => Value::Bool(work.order(&a, &b)?.is_some_and(|o| o.is_ge())),
+            Binary::In => Value::Bool(self.has_key(&a, &b, right)?),
+            Binary::Add => self.add(&a, &b)?,
+            Binary::Subtract => arithmetic(work, &a, &b, Number::subtract)?,
+            Binary::Multiply => arithmetic(work, &a, &b, Number::multiply)?,
+            Binary::Divide => arithmetic(work, &a, &b, Number::divide)?,
+            Binary::Remainder => arithmetic(work, &a, &b, Number::remainder)?,
+            Binary::Power => arithmetic(work, &a, &b, Number::power)?,
+        })
+    }
+
+    fn add(&mut self, a: &Value<'a>, b: &Value<'a>) -> Result<Value<'a>, EvalError> {
+        let (a, b) = (self.work.primitive(a)?, self.work.primitive(b)?);
+        if !matches!((&a, &b), (Value::String(_), _) | (_, Value::String(_))) {
+            return arithmetic(&mut self.work, &a, &b, Number::add);
+        }
+        let (a, b) = (self.work.text(&a)?, self.work.text(&b)?);
+        self.work.charge_text(&a)?;
+        self.work.charge_text(&b)?;
+        Ok(Value::text([&*a, &*b].concat()))
+    }
+
+    /// `key in object`; for an array the keys are its positions and `length`.
+    fn has_key(
+        &mut self,
+        key: &Value<'a>,
+        object: &Value<'a>,
+        node: &Node,
+    ) -> Result<bool, EvalError> {
+        let key = self.work.text(key)?;
+        match object {
+            Value::Object(object) => Ok(object.get(&key).is_some()),
+            Value::Array(array) => {
+                let place = Segment::new(&key).index();
+                Ok(&*key == "length" || place.is_some_and(|place| place < array.len()))
+            }
+            other => {
+                Err(EvalError::NotAnObject { text: node.to_string().into(), kind: other.kind() })
+            }
+        }
+    }
+}
+
+fn arithmetic<'a>(
+    work: &mut Work,
+    a: &Value<'_>,
+    b: &Value<'_>,
+    operation: fn(Number, Number) -> Number,
+) -> Result<Value<'a>, EvalError> {
+    let (a, b) = (work.number(a)?, work.number(b)?);
+    Ok(Value::Number(operation(a, b)))
+}

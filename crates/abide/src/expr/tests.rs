@@ -1,0 +1,1 @@
+//! What expressions promise, by tables.
