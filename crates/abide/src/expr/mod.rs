@@ -156,6 +156,3 @@ impl FromStr for Expr {
         Self::parse(source)
     }
 }
-
-#[cfg(test)]
-mod tests;

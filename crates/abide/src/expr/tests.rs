@@ -1,1 +1,0 @@
-//! What expressions promise, by tables.

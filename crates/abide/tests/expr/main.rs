@@ -1,0 +1,12 @@
+//! What the expression language promises: tables of examples, a real JavaScript engine as the
+//! judge, and properties over random expressions and data.
+
+mod evaluate;
+mod fold;
+mod generate;
+mod keys;
+mod oracle;
+mod properties;
+mod refuse;
+mod template;
+mod world;
