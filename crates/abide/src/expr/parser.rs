@@ -15,18 +15,26 @@ use super::value::Value;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) bytes: usize,
+    /// Levels of the tree.
     pub(crate) height: usize,
+    /// Operators and brackets that are open at once. Each costs stack, several KiB in a debug
+    /// build, and a thread may have only 2 MiB.
+    pub(crate) nesting: usize,
 }
 
 /// Of an expression that somebody writes.
-pub(crate) const SOURCE: Limits = Limits { bytes: 16 * 1024, height: 64 };
+pub(crate) const SOURCE: Limits = Limits { bytes: 16 * 1024, height: 64, nesting: 64 };
 
 /// How deep a constant may be nested that folding puts into a filter.
-pub(crate) const CONSTANT_DEPTH: usize = 32;
+pub(crate) const CONSTANT_DEPTH: usize = 16;
 
-/// Of a folded expression, into which the context's values were written.
-pub(crate) const FOLDED: Limits =
-    Limits { bytes: 1024 * 1024, height: SOURCE.height + CONSTANT_DEPTH };
+/// Of a folded expression, into which the context's values were written. Printing may open a few
+/// parentheses more than were written.
+pub(crate) const FOLDED: Limits = Limits {
+    bytes: 1024 * 1024,
+    height: SOURCE.height + CONSTANT_DEPTH,
+    nesting: SOURCE.nesting + CONSTANT_DEPTH + 8,
+};
 
 /// Words that mean something else in JavaScript, or in other languages.
 const FOREIGN_WORDS: [(&str, &str); 17] = [
@@ -69,7 +77,7 @@ pub(crate) fn parse_embedded(source: &str, start: usize) -> Result<(Node, usize)
     let mut parser = Parser::new(source, start, SOURCE)?;
     let node = parser.expression()?;
     if parser.token != Token::Symbol("}") {
-        return Err(parser.unexpected("}"));
+        return Err(parser.unexpected("`}`"));
     }
     if parser.start - start > SOURCE.bytes {
         let message = "an expression is too long";
@@ -150,8 +158,7 @@ impl<'s> Parser<'s> {
 
     fn enter(&mut self) -> Result<(), SyntaxError> {
         self.nesting += 1;
-        // Parentheses and an operator may both be open for one level of the tree.
-        if self.nesting > self.limits.height * 2 + 8 { Err(self.too_deep()) } else { Ok(()) }
+        if self.nesting > self.limits.nesting { Err(self.too_deep()) } else { Ok(()) }
     }
 
     fn too_deep(&self) -> SyntaxError {

@@ -54,6 +54,14 @@ fn folding_changes_no_value() {
     }
 }
 
+/// Mostly a field that is there.
+fn field(generate: &mut Generator) -> String {
+    match generate.random.u8(..8) {
+        0 => generate.path().ours,
+        _ => format!("event.payload.{}", generate.choose(&["a", "b", "c", "name"])),
+    }
+}
+
 /// A filter as people write them, so that keys are likely.
 fn filter(generate: &mut Generator, depth: usize) -> String {
     match generate.random.u8(..12) {
@@ -65,17 +73,14 @@ fn filter(generate: &mut Generator, depth: usize) -> String {
             let [a, b] = [(); 2].map(|()| filter(generate, depth - 1));
             format!("({a} || {b})")
         }
-        6 => {
-            let path = generate.path().ours;
-            format!("{path} in ['a', 'paid', 2, null]")
-        }
+        6 => format!("{} in ['a', 'paid', 2, null]", field(generate)),
         7 if depth > 0 => generate.expression(2).ours,
         8 => {
             let inner = filter(generate, 0);
             format!("!({inner})")
         }
         _ => {
-            let path = generate.path().ours;
+            let path = field(generate);
             let sign = generate.choose(&["===", "===", "===", "!==", ">="]);
             let constant = generate.choose(&[
                 "'a'",
