@@ -41,10 +41,9 @@ impl Node {
     fn as_plain_chain(&self) -> Option<Self> {
         match self {
             Self::Path { .. } | Self::Local { .. } | Self::Chain(_) => Some(self.clone()),
-            Self::Member { object, segment, .. } => match object.as_plain_chain()? {
-                // A path was ended by parentheses or by `?.`; both make no difference.
-                object => Some(Self::member(object, segment.clone(), false)),
-            },
+            Self::Member { object, segment, .. } => {
+                Some(Self::member(object.as_plain_chain()?, segment.clone(), false))
+            }
             _ => None,
         }
     }

@@ -15,17 +15,17 @@ impl<'a, S: Scope> Machine<'a, S> {
     pub(super) fn call(
         &mut self,
         object: &Node,
-        value: Value<'a>,
+        value: &Value<'a>,
         method: Method,
         argument: Option<&'a Node>,
     ) -> Result<Value<'a>, EvalError> {
         let argument = argument.map(|node| self.eval(node)).transpose()?.unwrap_or_default();
-        match &value {
+        match value {
             Value::Array(array) if method == Method::Includes => {
                 self.includes(array, &argument).map(Value::Bool)
             }
             Value::String(text) => self.call_text(object, text, method, &argument),
-            _ => Err(no_method(object, method, &value)),
+            _ => Err(no_method(object, method, value)),
         }
     }
 
@@ -69,12 +69,12 @@ impl<'a, S: Scope> Machine<'a, S> {
     pub(super) fn quantify(
         &mut self,
         object: &Node,
-        value: Value<'a>,
+        value: &Value<'a>,
         method: Method,
         parameters: usize,
         body: &'a Node,
     ) -> Result<Value<'a>, EvalError> {
-        let Value::Array(array) = &value else { return Err(no_method(object, method, &value)) };
+        let Value::Array(array) = value else { return Err(no_method(object, method, value)) };
         let decisive = method == Method::Some;
         let outer = self.locals.len();
         for (place, item) in array.iter().enumerate() {

@@ -160,7 +160,7 @@ impl Work {
                 self.charge_text(text)?;
                 Number::from_text(text)
             }
-            Value::Array(_) | Value::Object(_) => Number::from_text(&*self.text(value)?),
+            Value::Array(_) | Value::Object(_) => Number::from_text(&self.text(value)?),
         })
     }
 

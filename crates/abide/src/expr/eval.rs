@@ -85,10 +85,10 @@ impl<'a, S: Scope> Machine<'a, S> {
                 self.index(value, &index).map(Some)
             }
             Node::Call { method, argument, .. } => {
-                self.call(object, value, *method, argument.as_deref()).map(Some)
+                self.call(object, &value, *method, argument.as_deref()).map(Some)
             }
             Node::Quantify { method, parameters, body, .. } => {
-                self.quantify(object, value, *method, parameters.len(), body).map(Some)
+                self.quantify(object, &value, *method, parameters.len(), body).map(Some)
             }
             _ => Ok(Some(value)),
         }

@@ -57,13 +57,7 @@ impl Folded {
     /// residue either, everything matches.
     #[must_use]
     pub fn keys(&self) -> Vec<Alternative> {
-        keys::branches(&self.expr.node)
-            .into_iter()
-            .map(|(equalities, residue)| Alternative {
-                equalities,
-                residue: residue.map(|node| Expr::new(node, None)),
-            })
-            .collect()
+        keys::alternatives(&self.expr.node)
     }
 }
 

@@ -4,35 +4,30 @@
 //! the residue holds. Only `===` between a path and a constant becomes a key: where JavaScript
 //! would convert, equal keys would not be the same as equal values.
 
+use super::Expr;
+use super::folded::Alternative;
 use super::function::Method;
 use super::key::Key;
 use super::path::Path;
-use super::tree::{Binary, Logic, Node};
+use super::tree::{Binary, Logic, Node, Unary};
 use super::value::Value;
 
-/// More alternatives than this are not worth their rows; the filter is then scanned.
-pub(crate) const MOST_ALTERNATIVES: usize = 16;
+/// More alternatives than this are not worth their rows; what would make more is residue.
+const MOST_ALTERNATIVES: usize = 16;
 
 /// Keys that must be equal, and what else must hold.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Branch {
-    pub(crate) keys: Vec<(Path, Key)>,
-    pub(crate) residue: Vec<Node>,
+struct Branch {
+    keys: Vec<(Path, Key)>,
+    residue: Vec<Node>,
     /// An operand before this branch may err, and then the filter does not match: so the whole
     /// filter is asked again.
     guarded: bool,
 }
 
-/// The branches of a filter, each with its residue. One branch without keys means: scan.
-pub(crate) fn branches(filter: &Node) -> Vec<(Vec<(Path, Key)>, Option<Node>)> {
-    let whole = || vec![(Vec::new(), Some(filter.clone()))];
-    let Some(branches) = split(filter) else { return whole() };
-    if branches.iter().any(|branch| branch.keys.is_empty()) {
-        // Nothing at all to ask is the filter that always holds.
-        let trivial = branches.len() == 1 && branches.iter().all(|b| b.residue.is_empty());
-        return if trivial { vec![(Vec::new(), None)] } else { whole() };
-    }
-    branches
+/// The alternatives of a filter. A single one without keys means: scan.
+pub(crate) fn alternatives(filter: &Node) -> Vec<Alternative> {
+    split(filter)
         .into_iter()
         .map(|branch| {
             let residue = match (branch.guarded, branch.residue.is_empty()) {
@@ -40,29 +35,34 @@ pub(crate) fn branches(filter: &Node) -> Vec<(Vec<(Path, Key)>, Option<Node>)> {
                 (false, true) => None,
                 (false, false) => Some(Node::logic(Logic::And, branch.residue)),
             };
-            (branch.keys, residue)
+            let residue = residue.map(|node| Expr::new(node, None));
+            Alternative { equalities: branch.keys, residue }
         })
         .collect()
 }
 
-/// `None` when there would be too many.
-fn split(node: &Node) -> Option<Vec<Branch>> {
+/// Either every branch has a key, or there is only one.
+fn split(node: &Node) -> Vec<Branch> {
     match node {
-        Node::Const(value) if value.is_truthy() => Some(vec![Branch::default()]),
-        Node::Const(_) => Some(Vec::new()),
+        Node::Const(value) if value.is_truthy() => vec![Branch::default()],
+        Node::Const(_) => Vec::new(),
         Node::Logic { operator: Logic::And, operands } => {
-            operands.iter().try_fold(vec![Branch::default()], |product, operand| {
-                combine(&product, &split(operand)?)
+            operands.iter().fold(vec![Branch::default()], |product, operand| {
+                combine(&product, &split(operand))
+                    .or_else(|| combine(&product, &[rest(operand)]))
+                    .unwrap_or(product)
             })
         }
-        Node::Logic { operator: Logic::Or, operands } => either(operands),
+        Node::Logic { operator: Logic::Or, operands } => {
+            either(operands).unwrap_or_else(|| vec![rest(node)])
+        }
         Node::Binary { operator: Binary::StrictEqual, left, right, .. } => {
-            Some(vec![equality(left, right).map_or_else(|| rest(node), keyed)])
+            vec![equality(left, right).map_or_else(|| rest(node), keyed)]
         }
         Node::Call { object, method: Method::Includes, argument: Some(argument), .. } => {
-            Some(membership(object, argument).unwrap_or_else(|| vec![rest(node)]))
+            membership(object, argument).unwrap_or_else(|| vec![rest(node)])
         }
-        node => Some(vec![rest(node)]),
+        node => vec![rest(node)],
     }
 }
 
@@ -74,19 +74,23 @@ fn rest(node: &Node) -> Branch {
     Branch { residue: vec![node.clone()], ..Branch::default() }
 }
 
+/// The branches of all operands; `None` when there are too many, or one has no key and would have
+/// to be scanned anyway.
 fn either(operands: &[Node]) -> Option<Vec<Branch>> {
     let mut branches = Vec::new();
     let mut guarded = false;
     for operand in operands {
-        for branch in split(operand)? {
+        for branch in split(operand) {
             branches.push(Branch { guarded: guarded || branch.guarded, ..branch });
         }
         guarded |= may_err(operand);
     }
-    (branches.len() <= MOST_ALTERNATIVES).then_some(branches)
+    let keyed = branches.iter().all(|branch| !branch.keys.is_empty());
+    (keyed && branches.len() <= MOST_ALTERNATIVES).then_some(branches)
 }
 
-/// Every branch of one with every branch of the other, without those that contradict themselves.
+/// Every branch of one with every branch of the other, without those that contradict themselves;
+/// `None` when there are too many.
 fn combine(left: &[Branch], right: &[Branch]) -> Option<Vec<Branch>> {
     let mut product = Vec::new();
     for a in left {
@@ -145,7 +149,7 @@ fn may_err(node: &Node) -> bool {
     match node {
         Node::Const(_) | Node::Path { .. } | Node::Local { .. } => false,
         Node::Logic { operands, .. } => operands.iter().any(may_err),
-        Node::Unary { operator: super::tree::Unary::Not, operand } => may_err(operand),
+        Node::Unary { operator: Unary::Not, operand } => may_err(operand),
         Node::Binary { operator, left, right, .. } => {
             let strict = matches!(operator, Binary::StrictEqual | Binary::StrictUnequal);
             !strict || !(scalar(left) || scalar(right)) || may_err(left) || may_err(right)
