@@ -147,13 +147,13 @@ fn failures_say_what_was_wrong() {
 #[test]
 fn huge_and_deep_data_is_refused_and_harmless() {
     let many: Vec<u32> = (0..2_000).collect();
-    let world = World::event(json!({"many": many}));
+    let world = World::event(&json!({"many": many}));
     let loops = parse("event.payload.many.every(a => event.payload.many.every(b => a + b >= 0))");
     assert_eq!(loops.eval(&world.all()).unwrap_err(), EvalError::TooMuchWork { limit: 1_000_000 });
 
     let deep = (0..1_000).fold(json!(1), |inner, _| json!([inner]));
     let object = (0..1_000).fold(json!(1), |inner, _| json!({ "x": inner }));
-    let world = World::event(json!({"deep": deep, "object": object}));
+    let world = World::event(&json!({"deep": deep, "object": object}));
     let check = |source: &str, expect: &str| {
         assert_eq!(describe(&parse(source).eval(&world.all())), expect, "{source}");
     };
@@ -186,7 +186,7 @@ fn explain_names_the_clause_that_failed_and_its_values() {
     );
     assert_eq!(clauses[0].outcome, Outcome::True);
     assert_eq!(clauses[1].values, "120 >= 200");
-    let long = World::event(json!({"text": "x".repeat(500)}));
+    let long = World::event(&json!({"text": "x".repeat(500)}));
     assert!(parse("event.payload.text === ''").explain(&long.all())[0].values.len() < 120);
 }
 

@@ -23,7 +23,7 @@ impl World {
         Env::new().with("workflow", workflow).with("input", &self.input)
     }
 
-    pub(crate) fn event(payload: Json) -> Self {
+    pub(crate) fn event(payload: &Json) -> Self {
         Self { event: json!({"type": "t", "payload": payload}), ..Self::default() }
     }
 }
