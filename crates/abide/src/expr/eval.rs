@@ -1,5 +1,7 @@
 //! Evaluates a tree on data, by reference.
 
+use std::cmp::Ordering;
+
 use super::coerce::Work;
 use super::error::EvalError;
 use super::number::Number;
@@ -38,6 +40,14 @@ impl<'a, S: Scope> Machine<'a, S> {
             Node::Path { path, .. } => self.path(path),
             Node::Binary { operator, left, right, .. } => self.binary(*operator, left, right),
             Node::Logic { operator, operands } => self.logic(*operator, operands),
+            other => self.eval_rarer(other),
+        }
+    }
+
+    /// Apart, so that the frame of the common parts stays small: it is what most time is spent on.
+    #[inline(never)]
+    fn eval_rarer(&mut self, node: &'a Node) -> Result<Value<'a>, EvalError> {
+        match node {
             Node::Local { slot, .. } => Ok(self.locals.get(*slot).cloned().unwrap_or_default()),
             Node::Unary { operator, operand } => self.unary(*operator, operand),
             Node::Conditional { test, then, otherwise } => {
@@ -62,7 +72,7 @@ impl<'a, S: Scope> Machine<'a, S> {
     }
 
     fn path(&mut self, path: &'a Path) -> Result<Value<'a>, EvalError> {
-        path.find(self.scope).ok_or_else(|| EvalError::UnknownRoot { root: path.root().into() })
+        path.find(self.scope).ok_or_else(|| unknown(path))
     }
 
     /// A part of a chain; `None` when a `?.` met nothing, which ends the whole chain.
@@ -143,32 +153,82 @@ impl<'a, S: Scope> Machine<'a, S> {
         left: &'a Node,
         right: &'a Node,
     ) -> Result<Value<'a>, EvalError> {
-        let a = self.eval(left)?;
-        let b = self.eval(right)?;
+        // Constants and paths are looked at where they are: moving values costs more than comparing.
+        let (mut slot_a, mut slot_b) = (Value::Undefined, Value::Undefined);
+        let a = self.operand(left, &mut slot_a)?;
+        let b = self.operand(right, &mut slot_b)?;
+        self.compare(operator, a, b, right)
+    }
+
+    #[inline]
+    fn operand<'v>(
+        &mut self,
+        node: &'a Node,
+        slot: &'v mut Value<'a>,
+    ) -> Result<&'v Value<'a>, EvalError>
+    where
+        'a: 'v,
+    {
+        match node {
+            Node::Const(value) => return Ok(value),
+            Node::Path { path, .. } => match path.find(self.scope) {
+                Some(value) => *slot = value,
+                None => return Err(unknown(path)),
+            },
+            node => *slot = self.eval(node)?,
+        }
+        Ok(slot)
+    }
+
+    fn compare(
+        &mut self,
+        operator: Binary,
+        a: &Value<'a>,
+        b: &Value<'a>,
+        right: &'a Node,
+    ) -> Result<Value<'a>, EvalError> {
+        self.work.charge(2)?;
         let work = &mut self.work;
-        Ok(match operator {
-            Binary::StrictEqual => Value::Bool(work.equal(&a, &b)?),
-            Binary::StrictUnequal => Value::Bool(!work.equal(&a, &b)?),
-            Binary::Equal => Value::Bool(work.loosely_equal(&a, &b)?),
-            Binary::Unequal => Value::Bool(!work.loosely_equal(&a, &b)?),
-            Binary::Less => Value::Bool(work.order(&a, &b)?.is_some_and(|o| o.is_lt())),
-            Binary::LessOrEqual => Value::Bool(work.order(&a, &b)?.is_some_and(|o| o.is_le())),
-            Binary::Greater => Value::Bool(work.order(&a, &b)?.is_some_and(|o| o.is_gt())),
-            Binary::GreaterOrEqual => Value::Bool(work.order(&a, &b)?.is_some_and(|o| o.is_ge())),
-            Binary::In => Value::Bool(self.has_key(&a, &b, right)?),
-            Binary::Add => self.add(&a, &b)?,
-            Binary::Subtract => arithmetic(work, &a, &b, Number::subtract)?,
-            Binary::Multiply => arithmetic(work, &a, &b, Number::multiply)?,
-            Binary::Divide => arithmetic(work, &a, &b, Number::divide)?,
-            Binary::Remainder => arithmetic(work, &a, &b, Number::remainder)?,
-            Binary::Power => arithmetic(work, &a, &b, Number::power)?,
-        })
+        Ok(Value::Bool(match operator {
+            Binary::StrictEqual => work.equal(a, b)?,
+            Binary::StrictUnequal => !work.equal(a, b)?,
+            Binary::Equal => work.loosely_equal(a, b)?,
+            Binary::Unequal => !work.loosely_equal(a, b)?,
+            Binary::Less => work.order(a, b)?.is_some_and(Ordering::is_lt),
+            Binary::LessOrEqual => work.order(a, b)?.is_some_and(Ordering::is_le),
+            Binary::Greater => work.order(a, b)?.is_some_and(Ordering::is_gt),
+            Binary::GreaterOrEqual => work.order(a, b)?.is_some_and(Ordering::is_ge),
+            Binary::In => self.has_key(a, b, right)?,
+            _ => return self.arithmetic(operator, a, b),
+        }))
+    }
+
+    #[inline(never)]
+    fn arithmetic(
+        &mut self,
+        operator: Binary,
+        a: &Value<'a>,
+        b: &Value<'a>,
+    ) -> Result<Value<'a>, EvalError> {
+        let operation = match operator {
+            Binary::Add => return self.add(a, b),
+            Binary::Subtract => Number::subtract,
+            Binary::Multiply => Number::multiply,
+            Binary::Divide => Number::divide,
+            Binary::Remainder => Number::remainder,
+            Binary::Power => Number::power,
+            // The comparisons are decided before.
+            _ => return Ok(Value::Undefined),
+        };
+        let (a, b) = (self.work.number(a)?, self.work.number(b)?);
+        Ok(Value::Number(operation(a, b)))
     }
 
     fn add(&mut self, a: &Value<'a>, b: &Value<'a>) -> Result<Value<'a>, EvalError> {
         let (a, b) = (self.work.primitive(a)?, self.work.primitive(b)?);
         if !matches!((&a, &b), (Value::String(_), _) | (_, Value::String(_))) {
-            return arithmetic(&mut self.work, &a, &b, Number::add);
+            let (a, b) = (self.work.number(&a)?, self.work.number(&b)?);
+            return Ok(Value::Number(a.add(b)));
         }
         let (a, b) = (self.work.text(&a)?, self.work.text(&b)?);
         self.work.charge_text(&a)?;
@@ -177,6 +237,7 @@ impl<'a, S: Scope> Machine<'a, S> {
     }
 
     /// `key in object`; for an array the keys are its positions and `length`.
+    #[inline(never)]
     fn has_key(
         &mut self,
         key: &Value<'a>,
@@ -197,12 +258,7 @@ impl<'a, S: Scope> Machine<'a, S> {
     }
 }
 
-fn arithmetic<'a>(
-    work: &mut Work,
-    a: &Value<'_>,
-    b: &Value<'_>,
-    operation: fn(Number, Number) -> Number,
-) -> Result<Value<'a>, EvalError> {
-    let (a, b) = (work.number(a)?, work.number(b)?);
-    Ok(Value::Number(operation(a, b)))
+#[cold]
+fn unknown(path: &Path) -> EvalError {
+    EvalError::UnknownRoot { root: path.root().into() }
 }

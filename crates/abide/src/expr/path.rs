@@ -85,9 +85,10 @@ impl Path {
     }
 
     /// What is there, exactly as an expression would see it. `None` when the root is not known.
+    #[inline]
     pub fn find<'a>(&self, scope: &'a impl Scope) -> Option<Value<'a>> {
         let root = scope.root(&self.0.root)?;
-        Some(self.0.segments.iter().fold(root, Value::member))
+        Some(root.descend(&self.0.segments))
     }
 
     /// The key of what is there, to be looked up among the keys of filters.

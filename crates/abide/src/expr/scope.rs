@@ -45,6 +45,7 @@ impl<'a> Env<'a> {
 }
 
 impl Scope for Env<'_> {
+    #[inline]
     fn root(&self, name: &str) -> Option<Value<'_>> {
         self.roots.iter().find(|(root, _)| *root == name).map(|(_, value)| value.reborrow())
     }

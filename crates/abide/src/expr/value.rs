@@ -86,6 +86,7 @@ impl<'a> Value<'a> {
 
     /// The same value, borrowed for as long as this one.
     #[must_use]
+    #[inline]
     pub fn reborrow(&self) -> Value<'_> {
         match self {
             Self::Undefined => Value::Undefined,
@@ -108,6 +109,7 @@ impl<'a> Value<'a> {
 
     /// Whether it counts as true.
     #[must_use]
+    #[inline]
     pub fn is_truthy(&self) -> bool {
         match self {
             Self::Undefined | Self::Null => false,
@@ -130,6 +132,21 @@ impl<'a> Value<'a> {
 
     pub(crate) fn is_scalar(&self) -> bool {
         !matches!(self, Self::Array(_) | Self::Object(_))
+    }
+
+    /// What a path leads to from here.
+    ///
+    /// Almost everything is JSON, where references are followed without making values of them.
+    #[inline]
+    pub(crate) fn descend(self, segments: &[Segment]) -> Value<'a> {
+        match (self, segments.split_first()) {
+            (value, None) => value,
+            (Self::Object(Object::Json(map)), Some((first, rest))) => match map.get(first.name()) {
+                Some(json) => descend_json(json, rest),
+                None => Value::Undefined,
+            },
+            (value, Some((first, rest))) => value.member(first).descend(rest),
+        }
     }
 
     /// The field, item or character of that name; `undefined` when there is none.
@@ -238,6 +255,26 @@ fn spend(room: &mut usize, bytes: usize) -> Result<(), Unfit> {
     Ok(())
 }
 
+fn descend_json<'a>(mut json: &'a Json, segments: &[Segment]) -> Value<'a> {
+    for (place, segment) in segments.iter().enumerate() {
+        let next = match json {
+            Json::Object(map) => map.get(segment.name()),
+            Json::Array(items) if segment.index().is_some() => {
+                segment.index().and_then(|index| items.get(index))
+            }
+            other => {
+                let rest = segments.get(place..).unwrap_or_default();
+                return rest.iter().fold(Value::from(other), Value::member);
+            }
+        };
+        match next {
+            Some(next) => json = next,
+            None => return Value::Undefined,
+        }
+    }
+    Value::from(json)
+}
+
 fn character<'a>(text: Text<'a>, index: usize) -> Option<Value<'a>> {
     Some(Value::String(match text {
         Text::Borrowed(text) => text::at(text, index)?,
@@ -246,6 +283,7 @@ fn character<'a>(text: Text<'a>, index: usize) -> Option<Value<'a>> {
 }
 
 impl<'a> From<&'a Json> for Value<'a> {
+    #[inline]
     fn from(json: &'a Json) -> Self {
         match json {
             Json::Null => Self::Null,
