@@ -23,6 +23,11 @@ pub(crate) fn eval<'a, S: Scope>(node: &'a Node, scope: &'a S) -> Result<Value<'
     Machine { scope, work: Work::new(), locals: Vec::new() }.eval(node)
 }
 
+/// Whether a tree holds as a filter: the truth of its value.
+pub(crate) fn holds<S: Scope>(node: &Node, scope: &S) -> Result<bool, EvalError> {
+    Machine { scope, work: Work::new(), locals: Vec::new() }.holds(node)
+}
+
 /// The value of a part inside `outer` parameters, none of which it reads.
 pub(crate) fn eval_inside<'a, S: Scope>(
     node: &'a Node,
@@ -68,6 +73,40 @@ impl<'a, S: Scope> Machine<'a, S> {
             }
             Node::Chain(links) => Ok(self.link(links)?.unwrap_or_default()),
             link => Ok(self.link(link)?.unwrap_or_default()),
+        }
+    }
+
+    /// The truth of a value, without making the value where a comparison gives the truth directly.
+    fn holds(&mut self, node: &'a Node) -> Result<bool, EvalError> {
+        self.work.charge(1)?;
+        match node {
+            Node::Logic { operator: Logic::And, operands } => {
+                for operand in operands {
+                    if !self.holds(operand)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Node::Logic { operator: Logic::Or, operands } => {
+                for operand in operands {
+                    if self.holds(operand)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            Node::Unary { operator: Unary::Not, operand } => Ok(!self.holds(operand)?),
+            Node::Binary { operator, left, right, .. } => {
+                let (mut slot_a, mut slot_b) = (Value::Undefined, Value::Undefined);
+                let a = self.operand(left, &mut slot_a)?;
+                let b = self.operand(right, &mut slot_b)?;
+                match self.compare(*operator, a, b, right)? {
+                    Some(holds) => Ok(holds),
+                    None => Ok(self.arithmetic(*operator, a, b)?.is_truthy()),
+                }
+            }
+            node => Ok(self.eval(node)?.is_truthy()),
         }
     }
 
@@ -157,7 +196,10 @@ impl<'a, S: Scope> Machine<'a, S> {
         let (mut slot_a, mut slot_b) = (Value::Undefined, Value::Undefined);
         let a = self.operand(left, &mut slot_a)?;
         let b = self.operand(right, &mut slot_b)?;
-        self.compare(operator, a, b, right)
+        match self.compare(operator, a, b, right)? {
+            Some(holds) => Ok(Value::Bool(holds)),
+            None => self.arithmetic(operator, a, b),
+        }
     }
 
     #[inline]
@@ -180,16 +222,18 @@ impl<'a, S: Scope> Machine<'a, S> {
         Ok(slot)
     }
 
+    /// Whether a comparison holds; `None` when the operator is no comparison.
+    #[inline]
     fn compare(
         &mut self,
         operator: Binary,
         a: &Value<'a>,
         b: &Value<'a>,
         right: &'a Node,
-    ) -> Result<Value<'a>, EvalError> {
+    ) -> Result<Option<bool>, EvalError> {
         self.work.charge(2)?;
         let work = &mut self.work;
-        Ok(Value::Bool(match operator {
+        Ok(Some(match operator {
             Binary::StrictEqual => work.equal(a, b)?,
             Binary::StrictUnequal => !work.equal(a, b)?,
             Binary::Equal => work.loosely_equal(a, b)?,
@@ -199,7 +243,7 @@ impl<'a, S: Scope> Machine<'a, S> {
             Binary::Greater => work.order(a, b)?.is_some_and(Ordering::is_gt),
             Binary::GreaterOrEqual => work.order(a, b)?.is_some_and(Ordering::is_ge),
             Binary::In => self.has_key(a, b, right)?,
-            _ => return self.arithmetic(operator, a, b),
+            _ => return Ok(None),
         }))
     }
 

@@ -118,7 +118,7 @@ impl Expr {
     /// # Errors
     /// As [`Expr::eval`]; a filter that errs does not match, and the error is to be reported.
     pub fn is_match<S: Scope>(&self, scope: &S) -> Result<bool, EvalError> {
-        Ok(self.eval(scope)?.is_truthy())
+        eval::holds(&self.node, scope)
     }
 
     /// Writes into it what the scope knows. What the scope does not know stays for later.

@@ -42,6 +42,8 @@ fn folding_changes_no_value() {
             );
             for _ in 0..4 {
                 world.event = generate.world().event;
+                let truth = expr.eval(&world.all()).map(|value| value.is_truthy());
+                assert_eq!(expr.is_match(&world.all()), truth, "EXPR_SEED={seed} {expr}");
                 let only_event = abide::expr::Env::new().with("event", &world.event);
                 assert_eq!(
                     describe(&stored.expr().eval(&only_event)),
