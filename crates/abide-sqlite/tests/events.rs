@@ -97,7 +97,9 @@ async fn an_event_serves_every_open_wait_and_each_has_a_hint_of_its_own() {
     let arrived: Vec<(i64, String)> = hints
         .try_iter()
         .map(|hint| match hint {
-            Hint::Arrived(_, recorded) => (recorded.seq, recorded.entry.name.unwrap().to_string()),
+            Hint::Arrived(_, recorded) => {
+                (recorded.seq, recorded.entry.name.clone().unwrap().to_string())
+            }
             other => panic!("{other:?}"),
         })
         .collect();

@@ -7,6 +7,7 @@ mod duration;
 mod engine;
 mod error;
 mod event;
+pub mod expr;
 mod failure;
 pub mod history;
 mod id;

@@ -244,7 +244,7 @@ pub enum Hint {
     /// The instance should be run, or looked at again if it is being run.
     Runnable(InstanceKey),
     /// The store recorded something the runner has to see.
-    Arrived(InstanceKey, Recorded),
+    Arrived(InstanceKey, Box<Recorded>),
     /// Something will fall due at it, sooner perhaps than it said itself.
     Due(Due),
     /// An output of it was set.

@@ -175,7 +175,7 @@ impl<'w> Batch<'w> {
         for (seq, entry) in (head.next_seq..).zip(entries).filter(|(_, entry)| arrives(entry)) {
             self.claims.arrived(key, seq);
             let recorded = Recorded { seq, run: head.run, at: self.now, entry };
-            self.hints.push(Hint::Arrived(key, recorded));
+            self.hints.push(Hint::Arrived(key, Box::new(recorded)));
         }
         Ok(())
     }

@@ -84,7 +84,7 @@ pub async fn an_arrival_carries_what_was_recorded(lab: &Lab) {
     let told = recorder.take();
     let recorded = lab.history("parent").await.pop().unwrap();
     assert_eq!(recorded.entry.entry, EntryKind::StepCompleted);
-    assert!(matches!(&told[0], Hint::Arrived(_, arrived) if *arrived == recorded), "{told:?}");
+    assert!(matches!(&told[0], Hint::Arrived(_, arrived) if **arrived == recorded), "{told:?}");
 }
 
 pub async fn an_end_carries_the_result(lab: &Lab) {

@@ -108,7 +108,8 @@ impl State {
             kept.instance.phase = Phase::Running;
             kept.instance.wake_at = None;
         }
-        self.hints.extend(arrived.into_iter().map(|recorded| Hint::Arrived(key, recorded)));
+        self.hints
+            .extend(arrived.into_iter().map(|recorded| Hint::Arrived(key, Box::new(recorded))));
         Ok(())
     }
 

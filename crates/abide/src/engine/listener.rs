@@ -27,7 +27,7 @@ impl Listener for Ear {
                 }
             }
             Hint::Arrived(key, recorded) => {
-                if !inner.residents.tell(key, News::Arrived(Box::new(recorded))) {
+                if !inner.residents.tell(key, News::Arrived(recorded)) {
                     inner.wake(key);
                 }
             }
@@ -52,7 +52,10 @@ impl Listener for Ear {
 
 /// Those who wait for an output of an instance.
 #[derive(Default)]
-pub(super) struct OutputWaiters(Mutex<HashMap<(InstanceId, Arc<str>), Vec<oneshot::Sender<Json>>>>);
+pub(super) struct OutputWaiters(Mutex<HashMap<OutputKey, Vec<oneshot::Sender<Json>>>>);
+
+/// An instance and the key of one of its outputs.
+type OutputKey = (InstanceId, Arc<str>);
 
 impl OutputWaiters {
     pub(super) fn add(&self, id: &InstanceId, key: &str) -> oneshot::Receiver<Json> {
