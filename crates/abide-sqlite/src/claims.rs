@@ -2,7 +2,7 @@
 //!
 //! The lock on the file makes this process the only owner, so a claim needs no row: a process that
 //! died takes its claims with it. A claim also keeps what a commit would have to look up: the run,
-//! the next number of the history and the id.
+//! the next number of the history, the id, and whether there may be waits or mail to look after.
 //!
 //! Changes are journalled until the batch they belong to is durable, and undone if it is not.
 
@@ -20,6 +20,9 @@ pub(crate) struct Claim {
     pub(crate) arrived: i64,
     pub(crate) id: InstanceId,
     pub(crate) has_parent: bool,
+    /// Whether it may have open waits or something buffered. Only ever becomes true: an instance
+    /// that never waited ends without looking.
+    pub(crate) has_mail: bool,
 }
 
 /// Room that is kept even when hardly anything is claimed.
@@ -84,8 +87,8 @@ impl Claims {
     ) -> Epoch {
         self.last_epoch += 1;
         let epoch = Epoch(self.last_epoch);
-        let before =
-            self.current.insert(key, Claim { epoch, run, next_seq, arrived: 0, id, has_parent });
+        let claim = Claim { epoch, run, next_seq, arrived: 0, id, has_parent, has_mail: false };
+        let before = self.current.insert(key, claim);
         self.journal.push(Undo::Claim(key, before));
         epoch
     }
@@ -125,6 +128,14 @@ impl Claims {
     pub(crate) fn arrived(&mut self, key: InstanceKey, seq: i64) {
         if let Some(claim) = self.current.get_mut(&key) {
             claim.arrived = seq;
+        }
+    }
+
+    /// Notes that an instance may have open waits or something buffered. Not taken back with its
+    /// batch: whoever ends it then looks and finds nothing.
+    pub(crate) fn note_mail(&mut self, key: InstanceKey) {
+        if let Some(claim) = self.current.get_mut(&key) {
+            claim.has_mail = true;
         }
     }
 

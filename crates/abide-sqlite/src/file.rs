@@ -28,7 +28,7 @@ const WAL_KEPT_BYTES: i64 = 64 << 20;
 const BUSY: Duration = Duration::from_secs(5);
 
 /// Statements kept compiled per connection: more than the crate has.
-const STATEMENTS: usize = 64;
+const STATEMENTS: usize = 128;
 
 /// The right to write a database, held as long as this value lives.
 #[derive(Debug)]

@@ -14,7 +14,9 @@
 mod claims;
 mod failure;
 mod file;
+mod inbox;
 mod options;
+mod outputs;
 mod queue;
 mod reader;
 mod row;
@@ -22,6 +24,7 @@ mod schema;
 mod search;
 mod stats;
 mod store;
+mod waits;
 mod writer;
 
 pub use options::Options;

@@ -3,12 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use abide::meeting::BufferLimit;
 use abide::{Clock, Result, SystemClock};
 
 use crate::store::SqliteStore;
 
 /// Outside calls that may wait for the writer by default: some seconds of work on a slow disk.
 const MAX_QUEUED: usize = 10_000;
+
+/// Ids of what was sent that an instance remembers by default.
+const REMEMBERED_IDS: usize = 10_000;
 
 /// What can be set before a store is opened.
 ///
@@ -21,17 +25,28 @@ const MAX_QUEUED: usize = 10_000;
 pub struct Options {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) max_queued: usize,
+    pub(crate) buffer_limit: BufferLimit,
+    pub(crate) remembered_ids: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { clock: Arc::new(SystemClock::default()), max_queued: MAX_QUEUED }
+        Self {
+            clock: Arc::new(SystemClock::default()),
+            max_queued: MAX_QUEUED,
+            buffer_limit: BufferLimit::default(),
+            remembered_ids: REMEMBERED_IDS,
+        }
     }
 }
 
 impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Options").field("max_queued", &self.max_queued).finish_non_exhaustive()
+        f.debug_struct("Options")
+            .field("max_queued", &self.max_queued)
+            .field("buffer_limit", &self.buffer_limit)
+            .field("remembered_ids", &self.remembered_ids)
+            .finish_non_exhaustive()
     }
 }
 
@@ -43,11 +58,28 @@ impl Options {
         self
     }
 
-    /// How many writes may wait before outside calls (`start`, `control`) are refused with
+    /// How many writes may wait before outside calls (`start`, `control`, `deliver`,
+    /// `edit_wait`) are refused with
     /// [`abide::Error::RateLimited`]. Instances' own writes are never refused.
     #[must_use]
     pub fn max_queued(mut self, max_queued: usize) -> Self {
         self.max_queued = max_queued;
+        self
+    }
+
+    /// How much an instance may keep for later waits before senders are refused with
+    /// [`abide::Error::BufferFull`].
+    #[must_use]
+    pub fn buffer_limit(mut self, buffer_limit: BufferLimit) -> Self {
+        self.buffer_limit = buffer_limit;
+        self
+    }
+
+    /// How many ids of what was sent an instance remembers, to answer the same id again as the
+    /// first time. At least the last one.
+    #[must_use]
+    pub fn remembered_ids(mut self, remembered_ids: usize) -> Self {
+        self.remembered_ids = remembered_ids.max(1);
         self
     }
 

@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 
 use abide::lifecycle::Control;
 use abide::store::{Claimed, Commit, Committed, Epoch, IfExists, Listener, Started};
-use abide::{Error, Instance, InstanceId, InstanceKey, NewInstance, Result, Timestamp};
+use abide::{
+    Delivered, Delivery, Error, Instance, InstanceId, InstanceKey, NewInstance, Result, Timestamp,
+    Wait,
+};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
@@ -32,6 +35,9 @@ pub(crate) enum Write {
     Claim(InstanceKey, Reply<Option<Claimed>>),
     Release(InstanceKey, Epoch),
     Control(InstanceId, Control, Reply<Instance>),
+    Deliver(Delivery, Reply<Delivered>),
+    FallDue(Vec<InstanceKey>, Reply<()>),
+    EditWait(String, Option<Timestamp>, Reply<Wait>),
     Prune(Timestamp, usize, Reply<usize>),
     /// A read that has to see every command before it, also those that nobody awaits.
     ReadAfter(Job),
@@ -58,6 +64,9 @@ impl Command {
             Self::Write(Write::Commit(_, _, reply)) => drop(reply.send(Err(error))),
             Self::Write(Write::Claim(_, reply)) => drop(reply.send(Err(error))),
             Self::Write(Write::Control(_, _, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::Deliver(_, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::FallDue(_, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::EditWait(_, _, reply)) => drop(reply.send(Err(error))),
             Self::Write(Write::Prune(_, _, reply)) => drop(reply.send(Err(error))),
             Self::Write(Write::Release(..) | Write::ReadAfter(_)) => {}
             Self::Order(Order::Attach(_, reply) | Order::Execute(_, reply)) => {

@@ -9,7 +9,8 @@ use rusqlite::Connection;
 use crate::failure::to_caller;
 
 /// Every migration, oldest first. Only ever added to.
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("schema/0001.sql")];
+pub(crate) const MIGRATIONS: &[&str] =
+    &[include_str!("schema/0001.sql"), include_str!("schema/0002.sql")];
 
 /// Brings a file to the newest schema.
 pub(crate) fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<()> {
@@ -42,7 +43,7 @@ fn apply(connection: &mut Connection, version: i64, sql: &str) -> rusqlite::Resu
 
 #[cfg(test)]
 mod tests {
-    use abide::{Phase, Status};
+    use abide::{Buffer, InstanceKey, Kind, Phase, Status, WaitStatus};
 
     use super::*;
 
@@ -96,10 +97,51 @@ mod tests {
     }
 
     #[test]
+    fn the_words_about_events_are_the_words_of_the_library() {
+        let sql = MIGRATIONS[1];
+        let words = |column: &str, table: &str| -> Vec<String> {
+            let table = sql.split_once(&format!("CREATE TABLE {table} (")).unwrap().1;
+            let list = table.split_once(&format!("CHECK ({column} = ")).unwrap().1;
+            let list = list.split_once(')').unwrap().0;
+            list.split('\'').skip(1).step_by(2).map(str::to_owned).collect()
+        };
+        let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
+        assert_eq!(words("kind", "inbox"), kinds);
+        assert_eq!(
+            words("kind", "workflow_event_subscriptions"),
+            [&kinds[..], &["output"]].concat()
+        );
+        let statuses: Vec<&str> = WaitStatus::ALL.iter().map(|status| status.as_str()).collect();
+        assert_eq!(words("status", "workflow_event_subscriptions"), statuses);
+        let policies: Vec<&str> = Buffer::ALL.iter().map(|policy| policy.as_str()).collect();
+        assert_eq!(words("buffer", "inbox"), policies);
+    }
+
+    #[test]
+    fn what_is_pending_is_found_however_much_was_consumed() {
+        let connection = migrated();
+        let plan = |sql: &str| -> String {
+            let sql = format!("EXPLAIN QUERY PLAN {sql}");
+            connection.query_row(&sql, [7], |row| row.get(3)).unwrap()
+        };
+        let load = plan(
+            "SELECT size FROM inbox INDEXED BY inbox_pending
+              WHERE instance = ?1 AND state = 'pending'",
+        );
+        assert_eq!(load, "SEARCH inbox USING COVERING INDEX inbox_pending (instance=?)");
+        let open = plan(
+            "SELECT id FROM workflow_event_subscriptions
+              WHERE instance = ?1 AND status = 'active' ORDER BY key",
+        );
+        assert!(open.contains("USING INDEX workflow_event_subscriptions_open_idx"), "{open}");
+    }
+
+    #[test]
     fn a_later_migration_keeps_the_data_and_runs_once() {
         let mut connection = migrated();
         assert!(insert(&connection, 7, "running", false));
-        let later = [MIGRATIONS[0], "ALTER TABLE instances ADD COLUMN region TEXT DEFAULT 'eu';"];
+        let region = "ALTER TABLE instances ADD COLUMN region TEXT DEFAULT 'eu';";
+        let later = [MIGRATIONS, &[region]].concat();
         for _ in 0..2 {
             migrate(&mut connection, &later).unwrap();
         }
@@ -110,13 +152,48 @@ mod tests {
             .unwrap();
         assert_eq!(row, ("i7".to_owned(), "eu".to_owned()));
         let refused = migrate(&mut connection, MIGRATIONS);
-        assert!(matches!(refused, Err(Error::NewerSchema { found: 2, known: 1 })));
+        assert!(matches!(refused, Err(Error::NewerSchema { found: 3, known: 2 })));
+    }
+
+    #[test]
+    fn a_file_of_the_first_version_keeps_instances_and_history() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("first.db");
+        let mut connection = Connection::open(&path).unwrap();
+        migrate(&mut connection, &MIGRATIONS[..1]).unwrap();
+        assert!(
+            insert(&connection, 1, "running", false) && insert(&connection, 2, "errored", true)
+        );
+        let row =
+            r#"[{"type":"workflow.started","payload":null},{"type":"step.started","name":"a"}]"#;
+        let append = "INSERT INTO history (instance, run, seq, numbered, at, entries)
+                      VALUES (1, 1, 1, 2, 5, ?1)";
+        connection.execute(append, [row]).unwrap();
+        drop(connection);
+
+        let connection = crate::file::open_writer(&path).unwrap();
+        let version: i64 =
+            connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+        assert_eq!(version, 2);
+        let read =
+            |key| crate::row::instance_by_key(&connection, InstanceKey(key)).unwrap().unwrap();
+        let (running, errored) = (read(1), read(2));
+        assert_eq!(
+            (running.id.as_str(), running.phase, running.next_seq),
+            ("i1", Phase::Running, 3)
+        );
+        assert_eq!((errored.id.as_str(), errored.status()), ("i2", Status::Errored));
+        let history = crate::row::history_of_run(&connection, &running).unwrap();
+        assert_eq!(history.iter().map(|recorded| recorded.seq).collect::<Vec<_>>(), [1, 2]);
+        let events = "SELECT group_concat(type, ' ') FROM workflow_events";
+        let events: String = connection.query_row(events, [], |row| row.get(0)).unwrap();
+        assert_eq!(events, "workflow_started step_started");
     }
 
     #[test]
     fn a_migration_that_fails_leaves_the_version_before_it() {
         let mut connection = migrated();
-        let broken = [MIGRATIONS[0], "CREATE TABLE half (a); CREATE TABLE half (a);"];
+        let broken = [MIGRATIONS, &["CREATE TABLE half (a); CREATE TABLE half (a);"]].concat();
         assert!(migrate(&mut connection, &broken).is_err());
         migrate(&mut connection, MIGRATIONS).unwrap();
         assert!(connection.prepare("SELECT * FROM half").is_err());

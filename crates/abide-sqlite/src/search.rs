@@ -39,13 +39,19 @@ pub(crate) fn instances(
 }
 
 /// Conditions that must all hold, with their values in order.
-struct Conditions {
-    sql: String,
-    values: Vec<Value>,
+pub(crate) struct Conditions {
+    pub(crate) sql: String,
+    pub(crate) values: Vec<Value>,
+}
+
+impl Default for Conditions {
+    fn default() -> Self {
+        Self { sql: "TRUE".to_owned(), values: Vec::new() }
+    }
 }
 
 impl Conditions {
-    fn add(&mut self, condition: &str, values: impl IntoIterator<Item = Value>) {
+    pub(crate) fn add(&mut self, condition: &str, values: impl IntoIterator<Item = Value>) {
         self.sql.push_str(" AND ");
         self.sql.push_str(condition);
         self.values.extend(values);
@@ -54,7 +60,7 @@ impl Conditions {
 
 /// What [`Filter::matches`] says, in SQL.
 fn conditions(filter: &Filter) -> Conditions {
-    let mut conditions = Conditions { sql: "TRUE".to_owned(), values: Vec::new() };
+    let mut conditions = Conditions::default();
     let text = |value: &str| Value::from(value.to_owned());
     if let Some(workflow) = &filter.workflow {
         conditions.add("i.workflow = ?", [text(workflow)]);
@@ -122,8 +128,8 @@ pub(crate) fn runnable(
     Ok(keys.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Instances that want to be woken before a moment, earliest first, after one of them. A paused one
-/// wants nothing until it is resumed.
+/// Instances that want to be woken before a moment, earliest first, after one of them. Clocks go on
+/// under a pause; only a start waits for the resume.
 pub(crate) fn due(
     connection: &Connection,
     after: Due,
@@ -133,7 +139,8 @@ pub(crate) fn due(
     // The first condition is implied by the second, but it is the one the index can seek to.
     let mut select = connection.prepare_cached(
         "SELECT wake_at, key FROM instances
-          WHERE wake_at >= ?1 AND (wake_at > ?1 OR key > ?2) AND wake_at < ?3 AND paused = 0
+          WHERE wake_at >= ?1 AND (wake_at > ?1 OR key > ?2) AND wake_at < ?3
+            AND NOT (paused = 1 AND phase = 'queued')
           ORDER BY wake_at, key LIMIT ?4",
     )?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);

@@ -11,7 +11,8 @@ use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Error, Filter, Instance, InstanceId, InstanceKey, Listed, NewInstance, Page, Result, Timestamp,
+    Buffered, Delivered, Delivery, Error, Filter, Instance, InstanceId, InstanceKey, Listed,
+    NewInstance, Output, Page, Result, Timestamp, Wait, WaitFilter,
 };
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -25,8 +26,8 @@ use crate::options::Options;
 use crate::queue::{Command, Order, Queue, Reply, Write};
 use crate::reader::{Pool, job};
 use crate::stats::Stats;
-use crate::writer::{Shared, Writer};
-use crate::{row, search};
+use crate::writer::{Limits, Shared, Writer};
+use crate::{inbox, outputs, row, search, waits};
 
 /// Keys that are read at once when looking for unclaimed instances.
 const RUNNABLE_PAGE: usize = 1024;
@@ -178,6 +179,19 @@ impl SqliteStore {
             answer.await.unwrap_or_else(|_| Err(queue.closed().unwrap_or_else(stopped)))
         })
     }
+
+    /// Reads something of an instance, if that is there.
+    fn read_of<T: Send + 'static>(
+        &self,
+        id: &InstanceId,
+        read: impl FnOnce(&Connection, InstanceKey) -> Result<T, Trouble> + Send + 'static,
+    ) -> Answer<T> {
+        let id = id.clone();
+        self.read(move |connection| match row::key_of(connection, id.as_str())? {
+            Some(key) => read(connection, key),
+            None => Err(Error::InstanceNotFound { id }.into()),
+        })
+    }
 }
 
 /// A store that was opened: what its thread needs to work and to clean up after itself.
@@ -198,6 +212,7 @@ fn open(options: &Options, path: &Path) -> Result<Open> {
         counters: Arc::default(),
         readers: pool.readers(),
         clock: Arc::clone(&options.clock),
+        limits: Limits { buffer: options.buffer_limit, remembered_ids: options.remembered_ids },
     };
     let writer = Writer::new(connection, shared.clone())?;
     Ok(Open { shared, writer, pool, ownership })
@@ -280,11 +295,32 @@ impl Store for SqliteStore {
     }
 
     fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>> {
-        let id = id.clone();
-        self.read(move |connection| match row::key_of(connection, id.as_str())? {
-            Some(key) => row::history_after(connection, key, after, limit),
-            None => Err(Error::InstanceNotFound { id }.into()),
-        })
+        self.read_of(id, move |connection, key| row::history_after(connection, key, after, limit))
+    }
+
+    fn deliver(&self, delivery: Delivery) -> Answer<Delivered> {
+        self.write_from_outside(|reply| Write::Deliver(delivery, reply))
+    }
+
+    fn fall_due(&self, keys: Vec<InstanceKey>) -> Answer<()> {
+        self.write(|reply| Write::FallDue(keys, reply))
+    }
+
+    fn waits(&self, filter: WaitFilter) -> Answer<Vec<Wait>> {
+        self.read(move |connection| waits::listed(connection, &filter))
+    }
+
+    fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Answer<Wait> {
+        let id = id.to_owned();
+        self.write_from_outside(|reply| Write::EditWait(id, timeout_at, reply))
+    }
+
+    fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>> {
+        self.read_of(id, inbox::buffer)
+    }
+
+    fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>> {
+        self.read_of(id, outputs::all)
     }
 
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {

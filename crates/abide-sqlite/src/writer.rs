@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::vec::Drain;
 
+use abide::meeting::BufferLimit;
 use abide::store::{Hint, Listener};
 use abide::{Clock, Error, Result};
 use parking_lot::Mutex;
@@ -29,9 +30,15 @@ mod answer;
 mod batch;
 mod commit;
 mod control;
+mod deliver;
+mod due;
 mod ending;
+mod inbox;
+mod meet;
+mod outputs;
 mod prune;
 mod start;
+mod waits;
 
 /// Commands in one transaction, at most: what bounds how long the first of them waits.
 const BATCH: usize = 4096;
@@ -52,6 +59,14 @@ pub(crate) struct Shared {
     pub(crate) counters: Arc<Counters>,
     pub(crate) readers: Readers,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) limits: Limits,
+}
+
+/// How much an instance may keep of what was sent to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) buffer: BufferLimit,
+    pub(crate) remembered_ids: usize,
 }
 
 /// The state of the thread.
@@ -165,7 +180,7 @@ impl Writer {
             &self.connection,
             claims,
             &mut self.keys,
-            self.shared.clock.as_ref(),
+            &self.shared,
             commands,
             answers,
             &mut alone,
@@ -254,13 +269,13 @@ fn fill(
     connection: &Connection,
     claims: &mut Claims,
     keys: &mut Keys,
-    clock: &dyn Clock,
+    shared: &Shared,
     commands: &mut Drain<'_, Command>,
     answers: &mut Vec<Answer>,
     alone: &mut Option<Order>,
 ) -> rusqlite::Result<(Vec<Hint>, u64)> {
     connection.prepare_cached("BEGIN")?.execute([])?;
-    let mut batch = Batch::new(connection, claims, keys, clock.now())?;
+    let mut batch = Batch::new(connection, claims, keys, shared)?;
     while answers.len() < BATCH && batch.bytes < BATCH_BYTES {
         let Some(command) = commands.next() else { break };
         let write = match command {

@@ -216,7 +216,7 @@ async fn continuing_opens_the_next_run_with_its_input_and_goes_on_counting() {
 }
 
 #[tokio::test]
-async fn a_paused_sleeper_is_not_due_and_runs_when_resumed() {
+async fn a_paused_sleeper_is_woken_once_and_runs_when_resumed() {
     let store = SqliteStore::open_temporary().await.unwrap();
     let hints = listen(&store).await;
     let (key, epoch) = start(&store, "a").await;
@@ -231,6 +231,8 @@ async fn a_paused_sleeper_is_not_due_and_runs_when_resumed() {
     let paused = store.control(&id("a"), Control::Pause).await.unwrap();
     assert_eq!((paused.status(), paused.phase), (Status::Paused, Phase::Sleeping));
     assert!(matches!(hints.try_recv().unwrap(), Hint::Paused(paused) if paused == key));
+    assert_eq!(store.due(Due::FIRST, Timestamp::MAX, 10).await.unwrap(), [due]);
+    store.fall_due(vec![key]).await.unwrap();
     assert_eq!(store.due(Due::FIRST, Timestamp::MAX, 10).await.unwrap(), []);
     assert!(store.claim(key).await.unwrap().is_none());
     let resumed = store.control(&id("a"), Control::Resume).await.unwrap();

@@ -24,20 +24,29 @@ use abide::store::Store;
 use crate::{Lab, ManualClock};
 
 pub mod arrival;
+pub mod buffer;
 pub mod child;
 pub mod claim;
+pub mod closing;
 pub mod commit;
 pub mod continued;
+pub mod deadline;
+pub mod deliver;
 pub mod due;
 pub mod hint;
 pub mod history;
 pub mod listing;
+pub mod output;
 pub mod pause;
 pub mod prune;
+pub mod reach;
 pub mod restart;
 pub mod runnable;
+pub mod send;
 pub mod start;
+pub mod take;
 pub mod terminate;
+pub mod undo;
 
 /// Runs one case on a fresh store, on a runtime of its own.
 pub fn check<S, F>(fresh: impl FnOnce(ManualClock) -> F, case: impl AsyncFnOnce(&Lab))
@@ -117,6 +126,102 @@ macro_rules! store_conformance {
                 the_end_of_a_detached_child_is_told_to_nobody,
                 a_rest_decided_before_an_arrival_was_heard_is_left_out
             );
+            $crate::store_conformance!(@deliver $fresh:
+                an_instance_that_is_not_there_is_refused,
+                the_same_id_again_is_answered_as_the_first_time,
+                the_same_id_to_another_instance_is_another_delivery, what_has_ended_takes_nothing,
+                an_ignored_delivery_leaves_no_trace,
+                what_is_not_acceptable_is_refused_and_stores_nothing,
+                what_is_not_acceptable_expires_no_wait,
+                an_event_meets_every_wait_that_hears_it_in_one_row,
+                a_wait_gets_the_event_with_its_own_payload,
+                a_signal_and_a_message_meet_the_oldest_wait_only,
+                events_signals_and_messages_never_meet, patterns_are_of_events_only,
+                a_wait_past_its_deadline_expires_before_something_is_accepted,
+                what_is_buffered_while_a_wait_expires_arrives_as_far_as_the_wait,
+                a_paused_instance_is_met_underneath_its_pause,
+                what_has_not_begun_keeps_it_for_later, what_arrives_is_to_be_heard_before_a_rest,
+                payloads_that_look_empty_stay_apart
+            );
+            $crate::store_conformance!(@buffer $fresh:
+                the_latest_of_its_type_replaces_the_one_before, a_queue_keeps_all_in_order,
+                what_nobody_wants_kept_is_dropped_but_remembered, it_is_listed_as_it_was_sent,
+                it_is_full_by_entries, it_is_full_by_bytes,
+                without_waking_it_is_kept_although_a_wait_is_open,
+                until_its_time_it_meets_no_wait_and_replaces_nothing,
+                a_parked_instance_is_woken_for_what_comes_later,
+                its_order_is_that_of_visible_time_then_acceptance,
+                kinds_of_the_same_name_are_kept_apart
+            );
+            $crate::store_conformance!(@reach $fresh:
+                what_nothing_meets_is_registered, what_came_early_is_met_at_once,
+                one_early_event_serves_all_waits_of_the_commit,
+                an_early_event_serves_the_waits_of_one_commit_only,
+                early_signals_and_messages_serve_the_first_in_call_order, they_arrive_in_call_order,
+                each_wait_takes_the_first_that_it_hears, a_deadline_already_past_expires_at_once,
+                what_is_there_counts_although_the_deadline_is_past,
+                the_first_transition_of_a_start_reaches_waits_too, a_fenced_commit_reaches_nothing,
+                a_parked_instance_is_woken_at_the_deadline_of_its_wait,
+                waits_are_listed_by_whatever_is_given
+            );
+            $crate::store_conformance!(@deadline $fresh:
+                a_wait_past_its_deadline_expires, it_names_what_did_not_come_and_how_long_it_waited,
+                the_earliest_deadline_expires_first,
+                only_the_given_instances_are_looked_at_in_their_order,
+                nothing_falls_due_at_what_is_gone_or_has_ended,
+                what_came_before_the_deadline_wins_however_late_anybody_looks,
+                what_came_at_the_deadline_or_after_it_loses_however_late_anybody_looks,
+                a_delivery_decides_first_what_fell_due,
+                what_became_visible_is_accepted_in_order_of_its_time,
+                what_became_visible_and_meets_no_wait_follows_its_policy,
+                before_it_expires_a_wait_looks_for_what_was_sent_without_waking,
+                what_comes_later_without_waking_wakes_nobody_then_either,
+                a_paused_instance_gets_the_next_moment_as_its_wake_up_or_none,
+                a_paused_start_keeps_its_moment, an_open_wait_can_be_given_another_deadline,
+                a_deadline_moved_into_the_past_expires_when_it_is_next_looked_at,
+                a_runner_that_knows_the_old_deadline_is_woken_at_the_new_one,
+                a_wait_that_is_not_open_or_not_there_has_no_deadline_to_move
+            );
+            $crate::store_conformance!(@undo $fresh:
+                a_dropped_wait_is_cancelled_and_meets_nothing,
+                what_fulfilled_it_meanwhile_returns_to_its_place,
+                another_wait_that_it_fulfilled_keeps_it, two_dropped_at_once_return_it_once,
+                a_latest_gives_way_to_a_newer_one,
+                a_latest_does_not_give_way_to_one_whose_time_has_not_come, a_queued_event_gives_way_to_nobody,
+                it_is_offered_to_the_open_waits,
+                it_is_offered_to_the_waits_of_the_same_commit_the_oldest_first,
+                an_event_is_offered_to_old_and_new_waits_alike, one_that_expired_stays_expired,
+                a_dropped_wait_for_an_output_gives_nothing_back
+            );
+            $crate::store_conformance!(@take $fresh:
+                the_first_that_matches_is_consumed, if_there_is_none_the_step_is_settled_without,
+                events_are_taken_by_pattern, it_comes_before_the_waits_of_the_same_commit
+            );
+            $crate::store_conformance!(@send $fresh:
+                it_is_delivered_and_settles_the_step_in_the_same_commit,
+                a_refused_one_settles_the_step_and_stops_nothing_else, it_can_be_sent_to_itself,
+                the_same_id_again_is_answered_as_the_first_time, an_event_may_be_sent_too
+            );
+            $crate::store_conformance!(@output $fresh:
+                setting_it_again_replaces_value_and_time, a_wait_is_met_when_it_is_there_already,
+                open_waits_of_all_instances_are_met_when_it_is_set,
+                an_instance_that_is_not_there_yet_can_be_waited_for,
+                what_is_set_after_the_deadline_comes_too_late,
+                an_event_of_that_name_does_not_meet_a_wait_for_an_output
+            );
+            $crate::store_conformance!(@closing $fresh:
+                an_end_cancels_and_discards_in_a_row_before_its_own,
+                a_failure_and_a_termination_do_so_too,
+                a_wait_that_the_last_commit_drops_is_not_cancelled_twice,
+                what_the_last_commit_itself_leaves_open_is_closed_too,
+                what_was_consumed_by_a_wait_that_ended_with_its_run_is_gone,
+                a_whole_restart_deletes_all_of_it,
+                a_restart_from_a_step_cancels_open_waits_and_keeps_the_rest,
+                a_continue_cancels_open_waits_and_keeps_the_rest,
+                a_wait_of_an_earlier_run_is_not_dropped_by_a_later_one,
+                a_terminated_instance_is_not_revived_by_what_it_waited_for,
+                pruning_removes_all_of_it
+            );
             $crate::store_conformance!(@pause $fresh:
                 a_pause_shows_at_once_and_leaves_the_phase, resuming_what_has_begun_makes_it_run,
                 resuming_what_has_not_begun_leaves_it_queued, a_pause_and_a_resume_leave_the_claim,
@@ -160,7 +265,8 @@ macro_rules! store_conformance {
                 the_earliest_comes_first_and_then_the_oldest, until_is_not_included,
                 it_is_read_in_pages, claimed_or_not_it_is_due,
                 what_is_queued_for_a_moment_is_due_then,
-                what_is_paused_ended_or_not_timed_is_left_out
+                what_ended_or_is_not_timed_is_left_out,
+                clocks_go_on_under_a_pause_but_a_start_waits_for_the_resume
             );
             $crate::store_conformance!(@listing $fresh:
                 by_workflow, by_status, by_the_beginning_of_the_id, by_correlation_id, by_tag,
@@ -182,6 +288,7 @@ macro_rules! store_conformance {
                 a_hint_is_heard_only_after_its_effect_can_be_read,
                 a_hint_of_a_child_is_heard_only_after_the_child_can_be_read,
                 an_arrival_carries_what_was_recorded, an_end_carries_the_result,
+                an_output_carries_its_value, a_moment_that_came_nearer_is_told,
                 quiet_verbs_send_nothing
             );
         }
@@ -210,6 +317,15 @@ mod tests {
             include_str!("conformance/claim.rs"),
             include_str!("conformance/child.rs"),
             include_str!("conformance/arrival.rs"),
+            include_str!("conformance/deliver.rs"),
+            include_str!("conformance/buffer.rs"),
+            include_str!("conformance/reach.rs"),
+            include_str!("conformance/deadline.rs"),
+            include_str!("conformance/undo.rs"),
+            include_str!("conformance/take.rs"),
+            include_str!("conformance/send.rs"),
+            include_str!("conformance/output.rs"),
+            include_str!("conformance/closing.rs"),
             include_str!("conformance/pause.rs"),
             include_str!("conformance/terminate.rs"),
             include_str!("conformance/restart.rs"),

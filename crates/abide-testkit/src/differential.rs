@@ -12,6 +12,9 @@
 //! # }
 //! ```
 //!
+//! After every one of them both must also keep the invariants that hold between waits and what they
+//! wait for.
+//!
 //! Epochs are compared by what they allow, not by their values: an operation names a claim by how
 //! many claims of that instance came after it.
 
@@ -25,6 +28,7 @@ use crate::{ManualClock, MemoryStore};
 
 mod contender;
 mod generator;
+mod invariant;
 mod operation;
 mod shrink;
 mod view;
@@ -104,7 +108,11 @@ async fn difference(fresh: &impl Fresh, sequence: &[Operation]) -> Option<Differ
         let store = actual.view(memory.hints.len()).await;
         known.learn(&memory.instances);
         let what = if answers.0 == answers.1 {
-            memory.difference(&store)
+            let broken = |view, of| invariant::broken(view, now).map(|it| format!("{of}: {it}"));
+            memory
+                .difference(&store)
+                .or_else(|| broken(&memory, "in memory"))
+                .or_else(|| broken(&store, "in store"))
         } else {
             Some(format!("answer in memory: {}\nanswer of store:  {}", answers.0, answers.1))
         };

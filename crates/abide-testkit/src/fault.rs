@@ -24,7 +24,8 @@ use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Error, Filter, Instance, InstanceId, InstanceKey, Listed, NewInstance, Page, Timestamp,
+    Buffered, Delivered, Delivery, Error, Filter, Instance, InstanceId, InstanceKey, Listed,
+    NewInstance, Output, Page, Timestamp, Wait, WaitFilter,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -80,8 +81,8 @@ impl FaultStore {
         Self { inner, plan: Arc::default(), life: Arc::new(life) }
     }
 
-    /// Lets the `write`-th write, counted from 1, go wrong. Writes are `start`, `commit`, `control`
-    /// and `prune`, in the order in which they were called.
+    /// Lets the `write`-th write, counted from 1, go wrong. Writes are `start`, `commit`, `control`,
+    /// `deliver`, `fall_due`, `edit_wait` and `prune`, in the order in which they were called.
     #[must_use]
     pub fn at(self, write: usize, fault: Fault) -> Self {
         self.plan.lock().at.insert(write, fault);
@@ -255,6 +256,30 @@ impl Store for FaultStore {
 
     fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>> {
         self.read(|inner| inner.history(id, after, limit))
+    }
+
+    fn deliver(&self, delivery: Delivery) -> Answer<Delivered> {
+        self.write(|inner| inner.deliver(delivery))
+    }
+
+    fn fall_due(&self, keys: Vec<InstanceKey>) -> Answer<()> {
+        self.write(|inner| inner.fall_due(keys))
+    }
+
+    fn waits(&self, filter: WaitFilter) -> Answer<Vec<Wait>> {
+        self.read(|inner| inner.waits(filter))
+    }
+
+    fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Answer<Wait> {
+        self.write(|inner| inner.edit_wait(id, timeout_at))
+    }
+
+    fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>> {
+        self.read(|inner| inner.buffer(id))
+    }
+
+    fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>> {
+        self.read(|inner| inner.outputs(id))
     }
 
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use abide::history::{Entry, EntryKind, StepKind};
 use abide::{
-    End, Failure, InstanceId, Json, NewChild, NewInstance, Park, Phase, Timestamp, Transition,
+    Buffer, Delivery, End, Failure, Hears, InstanceId, Json, Kind, NewChild, NewInstance, NewSend,
+    NewTake, NewWait, OnTerminal, Park, Phase, Timestamp, Transition,
 };
 use serde::Serialize;
 
@@ -49,6 +50,57 @@ pub fn step(entry: EntryKind, name: &str) -> Entry {
     Entry::of_step(entry, &Arc::from(name), StepKind::Step)
 }
 
+/// Something on its way, with an id that is also its payload: an event replaces the one before,
+/// anything else is queued.
+#[must_use]
+pub fn delivery(kind: Kind, to: &str, name: &str, event_id: &str) -> Delivery {
+    Delivery {
+        to: id(to),
+        kind,
+        name: name.into(),
+        payload: Some(json(event_id)),
+        id: event_id.into(),
+        source: None,
+        on_terminal: OnTerminal::Error,
+        visible_at: None,
+        wake: true,
+        buffer: if kind == Kind::Event { Buffer::Latest } else { Buffer::Queue },
+        refused: None,
+    }
+}
+
+/// An event on its way.
+#[must_use]
+pub fn event(to: &str, name: &str, event_id: &str) -> Delivery {
+    delivery(Kind::Event, to, name, event_id)
+}
+
+/// A signal on its way.
+#[must_use]
+pub fn signal(to: &str, name: &str, event_id: &str) -> Delivery {
+    delivery(Kind::Signal, to, name, event_id)
+}
+
+/// A message on its way.
+#[must_use]
+pub fn message(to: &str, topic: &str, event_id: &str) -> Delivery {
+    delivery(Kind::Message, to, topic, event_id)
+}
+
+/// A wait without a deadline. Its id is that of its step behind `sub_`.
+#[must_use]
+pub fn wait(step: &str, kind: Kind, pattern: &str) -> NewWait {
+    let hears = Hears::Sent { kind, pattern: pattern.into() };
+    NewWait { id: format!("sub_{step}").into(), step: step.into(), hears, timeout_at: None }
+}
+
+/// A wait for an output of another instance.
+#[must_use]
+pub fn wait_for_output(step: &str, of: &str, key: &str) -> NewWait {
+    let hears = Hears::Output { of: id(of), key: key.into() };
+    NewWait { hears, ..wait(step, Kind::Event, key) }
+}
+
 /// A transition in which nothing happened yet.
 #[must_use]
 pub fn does() -> Transition {
@@ -70,6 +122,29 @@ pub trait Does: Sized {
     /// Sets `workflow.context`.
     fn remembers<T: Serialize>(self, context: T) -> Self;
 
+    /// Drops a wait.
+    fn drops(self, step: &str) -> Self;
+    /// Sets an output.
+    fn sets<T: Serialize>(self, key: &str, value: T) -> Self;
+    /// Sends a message in a step.
+    fn sends(self, step: &str, delivery: Delivery) -> Self;
+    /// Takes what is there.
+    fn takes(self, step: &str, kind: Kind, pattern: &str) -> Self;
+    /// Reaches a wait.
+    fn reaches(self, wait: NewWait) -> Self;
+
+    /// Reaches a wait for an event.
+    fn hears(self, step: &str, pattern: &str) -> Self {
+        self.reaches(wait(step, Kind::Event, pattern))
+    }
+    /// Reaches a wait for a signal.
+    fn hears_signal(self, step: &str, name: &str) -> Self {
+        self.reaches(wait(step, Kind::Signal, name))
+    }
+    /// Reaches a wait for an event that gives up at a moment.
+    fn hears_until(self, step: &str, pattern: &str, at: Timestamp) -> Self {
+        self.reaches(NewWait { timeout_at: Some(at), ..wait(step, Kind::Event, pattern) })
+    }
     /// Records the result of a step.
     fn completes_step(self, name: &str) -> Self {
         self.records(&step(EntryKind::StepCompleted, name))
@@ -137,6 +212,31 @@ impl Does for Transition {
 
     fn remembers<T: Serialize>(mut self, context: T) -> Self {
         self.context = Some(json(context));
+        self
+    }
+
+    fn drops(mut self, step: &str) -> Self {
+        self.cancels.push(step.into());
+        self
+    }
+
+    fn sets<T: Serialize>(mut self, key: &str, value: T) -> Self {
+        self.outputs.push((key.into(), json(value)));
+        self
+    }
+
+    fn sends(mut self, step: &str, delivery: Delivery) -> Self {
+        self.sends.push(NewSend { step: step.into(), delivery });
+        self
+    }
+
+    fn takes(mut self, step: &str, kind: Kind, pattern: &str) -> Self {
+        self.takes.push(NewTake { step: step.into(), kind, pattern: pattern.into() });
+        self
+    }
+
+    fn reaches(mut self, wait: NewWait) -> Self {
+        self.waits.push(wait);
         self
     }
 }

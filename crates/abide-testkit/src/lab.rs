@@ -9,13 +9,15 @@ use abide::store::{
     Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Clock, Filter, Instance, InstanceKey, NewInstance, Page, Result, Terminate, Timestamp,
-    Transition,
+    Buffered, Clock, Filter, Instance, InstanceKey, NewInstance, Output, Page, Result, Terminate,
+    Timestamp, Transition, Wait,
 };
 
 use crate::ManualClock;
 use crate::fixture::{id, instance};
 use crate::listener::Recorder;
+
+mod events;
 
 /// A store under test, with the clock it was made with and somebody who listens.
 pub struct Lab {
@@ -35,6 +37,21 @@ pub struct Runner {
     pub run: u32,
     /// The claim.
     pub epoch: Epoch,
+}
+
+/// One instance and everything that can be seen of it.
+#[derive(Debug, PartialEq)]
+pub struct Seen {
+    /// The instance.
+    pub instance: Instance,
+    /// Its history.
+    pub history: Vec<Recorded>,
+    /// Its waits.
+    pub waits: Vec<Wait>,
+    /// What it keeps for later.
+    pub buffer: Vec<Buffered>,
+    /// Its outputs.
+    pub outputs: Vec<Output>,
 }
 
 impl Lab {
@@ -203,11 +220,17 @@ impl Lab {
     }
 
     /// Everything that can be seen from outside.
-    pub async fn everything(&self) -> Vec<(Instance, Vec<Recorded>)> {
+    pub async fn everything(&self) -> Vec<Seen> {
         let mut everything = Vec::new();
         for instance in self.all().await {
-            let history = self.history(instance.id.as_str()).await;
-            everything.push((instance, history));
+            let name = instance.id.as_str();
+            everything.push(Seen {
+                history: self.history(name).await,
+                waits: self.waits(name).await,
+                buffer: self.buffer(name).await,
+                outputs: self.outputs(name).await,
+                instance,
+            });
         }
         everything
     }
@@ -250,6 +273,8 @@ fn told(names: &HashMap<InstanceKey, String>, hint: &Hint) -> String {
     match hint {
         Hint::Runnable(key) => format!("runnable {}", name(key)),
         Hint::Arrived(key, what) => format!("arrived {} {}", name(key), what.entry.entry),
+        Hint::Due(due) => format!("due {}", name(&due.key)),
+        Hint::OutputSet(id, output) => format!("output {id} {}", output.key),
         Hint::Paused(key) => format!("paused {}", name(key)),
         Hint::Restarted(key) => format!("restarted {}", name(key)),
         Hint::Ended(ended) => format!("ended {} {}", ended.id, ended.status),

@@ -24,6 +24,6 @@ mod memory;
 
 pub use clock::ManualClock;
 pub use fault::{Fault, FaultStore};
-pub use lab::{Lab, Runner, in_words};
+pub use lab::{Lab, Runner, Seen, in_words};
 pub use listener::Recorder;
 pub use memory::MemoryStore;

@@ -8,24 +8,31 @@ use std::sync::Arc;
 
 use abide::history::Recorded;
 use abide::lifecycle::Control;
+use abide::meeting::BufferLimit;
 use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Clock, Filter, Instance, InstanceId, InstanceKey, Listed, NewInstance, Page, Result,
-    SystemClock, Timestamp,
+    Buffered, Clock, Delivered, Delivery, Filter, Instance, InstanceId, InstanceKey, Listed,
+    NewInstance, Output, Page, Result, SystemClock, Timestamp, Wait, WaitFilter,
 };
 use parking_lot::Mutex;
 
 mod claim;
 mod commit;
 mod control;
+mod deliver;
 mod look;
+mod mail;
+mod mailbox;
+mod output;
 mod prune;
 mod start;
 mod state;
+mod take;
+mod wait;
 
-use state::State;
+use state::{Limits, State};
 
 /// A store that forgets everything with its last clone. Clones share what they keep, so what a
 /// crashed engine leaves behind can be handed to the next one.
@@ -46,6 +53,14 @@ impl MemoryStore {
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, shared: Arc::default() }
+    }
+
+    /// One that lets an instance keep only so much for later, and remembers only so many ids.
+    #[must_use]
+    pub fn with_limits(clock: Arc<dyn Clock>, buffer: BufferLimit, remembered_ids: usize) -> Self {
+        let store = Self::new(clock);
+        store.shared.lock().state.limits = Limits { buffer, remembered_ids };
+        store
     }
 
     /// One verb: a whole transaction at one moment. The listener hears of it once it is visible
@@ -123,6 +138,30 @@ impl Store for MemoryStore {
 
     fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>> {
         self.apply(|state| state.history(id, after, limit))
+    }
+
+    fn deliver(&self, delivery: Delivery) -> Answer<Delivered> {
+        self.apply(|state| state.deliver(&delivery))
+    }
+
+    fn fall_due(&self, keys: Vec<InstanceKey>) -> Answer<()> {
+        self.apply(|state| state.fall_due(&keys))
+    }
+
+    fn waits(&self, filter: WaitFilter) -> Answer<Vec<Wait>> {
+        self.apply(|state| Ok(state.waits(&filter)))
+    }
+
+    fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Answer<Wait> {
+        self.apply(|state| state.edit_wait(id, timeout_at))
+    }
+
+    fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>> {
+        self.apply(|state| state.buffer(id))
+    }
+
+    fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>> {
+        self.apply(|state| state.outputs(id))
     }
 
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use abide::lifecycle::Control;
 use abide::store::{Answer, IfExists, Started, Store};
-use abide::{Error, Result};
-use abide_testkit::fixture::{Does, does, id, instance};
+use abide::{Error, Result, WaitFilter};
+use abide_testkit::fixture::{Does, does, event, id, instance};
 use abide_testkit::{Fault, FaultStore, MemoryStore, Recorder};
 use futures_util::FutureExt;
 
@@ -104,6 +104,14 @@ async fn only_writes_are_counted() {
     drop(store.control(&id("a"), Control::Pause).await);
     drop(store.prune(abide::Timestamp(0), 1).await);
     assert_eq!(store.writes(), 3);
+    drop(store.waits(WaitFilter::default()).await);
+    drop(store.buffer(&id("a")).await);
+    drop(store.outputs(&id("a")).await);
+    assert_eq!(store.writes(), 3);
+    drop(store.deliver(event("a", "e", "m1")).await);
+    drop(store.fall_due(vec![key]).await);
+    drop(store.edit_wait("sub_w", None).await);
+    assert_eq!(store.writes(), 6);
 }
 
 #[tokio::test]

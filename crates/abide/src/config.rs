@@ -21,6 +21,9 @@ pub struct Config {
     pub residency_budget: usize,
     /// `residency.loading`: instances read and replayed at once after a wake-up or a restart.
     pub residency_loading: usize,
+    /// `wait.defaultTimeout`: how long a wait for an event lasts that names no timeout; `None` waits
+    /// for ever.
+    pub wait_default_timeout: Option<Duration>,
     /// `sweep.interval`: how often to look for instances that a lost hint left out.
     pub sweep_interval: Duration,
     /// `timers.horizon`: timers due sooner are held in memory, the rest only in the store.
@@ -49,6 +52,7 @@ impl Default for Config {
             residency_idle: Duration::from_secs(5),
             residency_budget: 256 * MIB,
             residency_loading: 128,
+            wait_default_timeout: None,
             sweep_interval: Duration::from_secs(30),
             timers_horizon: Duration::from_secs(10),
             stuck_after: Duration::from_secs(30),

@@ -79,6 +79,20 @@ pub enum Error {
         /// What is wrong and what would be right.
         message: String,
     },
+    /// The workflow does not take this event, or not with this payload. Nothing was stored.
+    #[error("event {event_type:?} is not acceptable: {message}")]
+    EventInvalid {
+        /// Its type.
+        event_type: String,
+        /// What is wrong, where, and what would be right.
+        message: String,
+    },
+    /// No subscription has this id.
+    #[error("no subscription {id}")]
+    SubscriptionNotFound {
+        /// The id that was asked for.
+        id: String,
+    },
     /// A payload is over its limit.
     #[error("{what} is {size} bytes, the limit is {limit}")]
     TooLarge {
@@ -98,6 +112,20 @@ pub enum Error {
         queued: usize,
         /// The limit.
         limit: usize,
+    },
+    /// The instance keeps as much for later as it may. Nothing was stored.
+    #[error(
+        "the buffer of instance {id} is full: {entries} entries, {bytes} bytes; the limit is {limit}"
+    )]
+    BufferFull {
+        /// The instance.
+        id: InstanceId,
+        /// What it keeps.
+        entries: usize,
+        /// How many bytes that is.
+        bytes: usize,
+        /// What it may keep.
+        limit: String,
     },
     /// The store refused; nothing was changed.
     #[error("store unavailable: {reason}; nothing was changed, retry in {retry_in:?}")]
@@ -174,6 +202,16 @@ pub enum Error {
         /// How often, and why it is not run again.
         message: String,
     },
+    /// What was waited for did not come in time.
+    #[error("Event timeout: {event_type:?} did not come within {timeout_ms} ms")]
+    EventTimeout {
+        /// The step that waited.
+        step: String,
+        /// The pattern, name, topic or key it waited for.
+        event_type: String,
+        /// How long it waited.
+        timeout_ms: u64,
+    },
     /// A child failed or was terminated.
     #[error("child {child} failed: {failure}")]
     ChildFailed {
@@ -231,6 +269,10 @@ impl Error {
             Self::InvalidTransition { .. } => "INVALID_TRANSITION",
             Self::StepNotFound { .. } => "STEP_NOT_FOUND",
             Self::Invalid { .. } | Self::Misuse { .. } => "VALIDATION_ERROR",
+            Self::EventInvalid { .. } => "EVENT_INVALID",
+            Self::SubscriptionNotFound { .. } => "SUBSCRIPTION_NOT_FOUND",
+            Self::EventTimeout { .. } => "EVENT_TIMEOUT",
+            Self::BufferFull { .. } => "BUFFER_FULL",
             Self::TooLarge { .. } => "PAYLOAD_TOO_LARGE",
             Self::RateLimited { .. } => "RATE_LIMITED",
             Self::StoreUnavailable { .. }
@@ -254,6 +296,7 @@ impl Error {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::RateLimited { .. }
+            | Self::BufferFull { .. }
             | Self::StoreUnavailable { .. }
             | Self::OutcomeUnknown { .. }
             | Self::ShutDown => true,
@@ -264,6 +307,9 @@ impl Error {
             | Self::InvalidTransition { .. }
             | Self::StepNotFound { .. }
             | Self::Invalid { .. }
+            | Self::EventInvalid { .. }
+            | Self::SubscriptionNotFound { .. }
+            | Self::EventTimeout { .. }
             | Self::TooLarge { .. }
             | Self::Corrupt { .. }
             | Self::NewerSchema { .. }
@@ -295,6 +341,9 @@ impl Error {
             Self::StepInterrupted { step, message } => failure
                 .in_step(step)
                 .with_details(&serde_json::json!({ "step": step, "last": message })),
+            Self::EventTimeout { step, event_type, timeout_ms } => failure
+                .in_step(step)
+                .with_details(&serde_json::json!({ "eventType": event_type, "timeoutMs": timeout_ms })),
             Self::ChildFailed { child, failure: inner } => failure.with_details(
                 &serde_json::json!({ "instanceId": child, "code": inner.code, "message": inner.message }),
             ),
@@ -311,6 +360,11 @@ impl Error {
                 step,
                 attempts: failure.detail("attempts").unwrap_or(0),
                 message: failure.detail("last").unwrap_or(failure.message),
+            },
+            "EVENT_TIMEOUT" => Self::EventTimeout {
+                step,
+                event_type: failure.detail("eventType").unwrap_or_default(),
+                timeout_ms: failure.detail("timeoutMs").unwrap_or_default(),
             },
             "STEP_INTERRUPTED" => Self::StepInterrupted {
                 step,

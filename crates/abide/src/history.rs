@@ -62,6 +62,26 @@ words! {
         TimeoutSet = "timeout.set",
         /// A deadline passed.
         TimeoutExceeded = "timeout.exceeded",
+        /// Something sent to the instance was accepted; the payload is its own.
+        EventReceived = "event.received",
+        /// It is kept for a later wait.
+        EventBuffered = "event.buffered",
+        /// A newer one took its place before anybody waited for it.
+        EventSuperseded = "event.superseded",
+        /// The instance ended before anybody waited for it.
+        EventDiscarded = "event.discarded",
+        /// A wait was reached.
+        WaitStarted = "wait.started",
+        /// A wait was met; the payload is the event, or the output.
+        WaitFulfilled = "wait.fulfilled",
+        /// A wait gave up.
+        WaitExpired = "wait.expired",
+        /// A wait lost a race, was dropped, or its instance ended.
+        WaitCancelled = "wait.cancelled",
+        /// An output was set; the payload is its value.
+        OutputSet = "output.set",
+        /// A message was sent to another instance.
+        MessageSent = "message.sent",
         /// Where the runner saw a completion that the store recorded. Not numbered, not shown.
         Seen = "seen",
     }
@@ -78,6 +98,18 @@ words! {
         Child = "child",
         /// A child that is only started.
         Detached = "detached",
+        /// A wait for an event.
+        Event = "event",
+        /// A wait for a signal.
+        Signal = "signal",
+        /// A wait for a message.
+        Message = "message",
+        /// A wait for an output of another instance.
+        Output = "output",
+        /// A look for something already there, without waiting.
+        Take = "take",
+        /// A message to another instance.
+        Send = "send",
         /// A recorded moment.
         Now = "now",
         /// A recorded random number.
@@ -93,7 +125,17 @@ impl StepKind {
     /// Whether the store records the completion, and the runner marks where it saw it.
     #[must_use]
     pub fn completed_by_store(self) -> bool {
-        matches!(self, Self::Child | Self::Detached)
+        match self {
+            Self::Child | Self::Detached | Self::Take | Self::Send => true,
+            Self::Step | Self::Sleep | Self::Now | Self::Random | Self::Uuid | Self::Patch => false,
+            Self::Event | Self::Signal | Self::Message | Self::Output => true,
+        }
+    }
+
+    /// Whether it is a wait that has a subscription.
+    #[must_use]
+    pub fn is_wait(self) -> bool {
+        matches!(self, Self::Event | Self::Signal | Self::Message | Self::Output)
     }
 
     /// Whether it is a value that was taken at once and never waited for.
@@ -152,6 +194,12 @@ pub struct Entry {
     /// The child that was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_id: Option<InstanceId>,
+    /// The event it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_id: Option<Arc<str>>,
+    /// What a wait hears: a pattern, name, topic or key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<Arc<str>>,
     /// Input, result or output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Json>,
@@ -180,6 +228,8 @@ impl Entry {
             timeout_ms: None,
             reason: None,
             child_id: None,
+            event_id: None,
+            pattern: None,
             payload: None,
             error: None,
         }
@@ -207,8 +257,12 @@ impl Entry {
     #[must_use]
     pub fn outcome(&self) -> Option<Result<Json, Failure>> {
         match self.entry {
-            EntryKind::StepCompleted | EntryKind::SleepCompleted => {
+            EntryKind::StepCompleted | EntryKind::SleepCompleted | EntryKind::WaitFulfilled => {
                 Some(Ok(self.payload.clone().unwrap_or_else(Json::null)))
+            }
+            EntryKind::WaitExpired => {
+                let unknown = || Failure::new("EVENT_TIMEOUT", "no reason was recorded");
+                Some(Err(self.error.clone().unwrap_or_else(unknown)))
             }
             EntryKind::StepFailed if !self.will_retry => {
                 let unknown = || Failure::new("STEP_FAILED", "no reason was recorded");

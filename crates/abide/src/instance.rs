@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::event::{Delivery, Kind};
 use crate::failure::Failure;
 use crate::history::Entries;
 use crate::id::{InstanceId, InstanceKey};
 use crate::json::Json;
 use crate::status::{Phase, Status};
 use crate::time::Timestamp;
+use crate::wait::NewWait;
 
 /// A stored instance.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,6 +131,16 @@ pub struct Transition {
     pub pause: bool,
     /// The new `workflow.context`, when it changed.
     pub context: Option<Json>,
+    /// Steps whose waits were dropped before the workflow saw their outcome.
+    pub cancels: Vec<Arc<str>>,
+    /// Outputs to set, in order.
+    pub outputs: Vec<(Arc<str>, Json)>,
+    /// Messages to send, in order.
+    pub sends: Vec<NewSend>,
+    /// Looks for something already there.
+    pub takes: Vec<NewTake>,
+    /// Waits that were reached, in order.
+    pub waits: Vec<NewWait>,
     /// Children to start.
     pub children: Vec<NewChild>,
     /// How the run ended.
@@ -143,9 +155,45 @@ impl Transition {
             && self.park.is_none()
             && !self.pause
             && self.context.is_none()
+            && self.cancels.is_empty()
+            && self.outputs.is_empty()
+            && self.sends.is_empty()
+            && self.takes.is_empty()
+            && self.waits.is_empty()
             && self.children.is_empty()
             && self.end.is_none()
     }
+}
+
+/// A message that a workflow sends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewSend {
+    /// The step that sends it.
+    pub step: Arc<str>,
+    /// The message.
+    pub delivery: Delivery,
+}
+
+/// A look for something already there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewTake {
+    /// The step that looks.
+    pub step: Arc<str>,
+    /// What it takes.
+    pub kind: Kind,
+    /// Of which type, name or topic.
+    pub pattern: Arc<str>,
+}
+
+/// A value that an instance publishes for the outside to read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// Its key.
+    pub key: Arc<str>,
+    /// Its value.
+    pub value: Json,
+    /// When it was set last.
+    pub updated_at: Timestamp,
 }
 
 /// What an instance does from now on.

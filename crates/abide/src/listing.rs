@@ -4,6 +4,7 @@ use crate::id::{InstanceId, InstanceKey};
 use crate::instance::Instance;
 use crate::status::Status;
 use crate::time::Timestamp;
+use crate::wait::{Wait, WaitStatus};
 
 /// Which instances to list. Everything given must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,6 +47,33 @@ impl Filter {
             && self.created_after.is_none_or(|after| instance.created_at > after)
             && self.created_before.is_none_or(|before| instance.created_at < before)
             && self.text.as_ref().is_none_or(|text| instance.input.as_str().contains(text.as_str()))
+    }
+}
+
+/// Which waits to list. Everything given must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WaitFilter {
+    /// With this id.
+    pub id: Option<String>,
+    /// Of this instance.
+    pub instance: Option<InstanceId>,
+    /// That hear exactly this pattern, name, topic or key.
+    pub pattern: Option<String>,
+    /// In this status.
+    pub status: Option<WaitStatus>,
+    /// Of this step.
+    pub step: Option<String>,
+}
+
+impl WaitFilter {
+    /// Whether a wait is wanted: what the SQL of a store must agree with.
+    #[must_use]
+    pub fn matches(&self, wait: &Wait) -> bool {
+        self.id.as_ref().is_none_or(|id| **id == *wait.id)
+            && self.instance.as_ref().is_none_or(|id| *id == wait.instance_id)
+            && self.pattern.as_ref().is_none_or(|pattern| pattern == wait.hears.pattern())
+            && self.status.is_none_or(|status| status == wait.status)
+            && self.step.as_ref().is_none_or(|step| **step == *wait.step)
     }
 }
 

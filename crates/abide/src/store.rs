@@ -10,15 +10,17 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use crate::error::Result;
+use crate::event::{Buffered, Delivered, Delivery};
 use crate::failure::Failure;
 use crate::history::Recorded;
 use crate::id::{InstanceId, InstanceKey};
-use crate::instance::{Instance, NewInstance, Transition};
+use crate::instance::{Instance, NewInstance, Output, Transition};
 use crate::json::Json;
 use crate::lifecycle::Control;
-use crate::listing::{Filter, Listed, Page};
+use crate::listing::{Filter, Listed, Page, WaitFilter};
 use crate::status::Status;
 use crate::time::Timestamp;
+use crate::wait::Wait;
 
 /// What a verb answers, when it answers.
 pub type Answer<T> = BoxFuture<'static, Result<T>>;
@@ -36,7 +38,8 @@ pub struct Epoch(pub i64);
 ///   [`crate::lifecycle::started`] followed by the entries of `first`, whose other parts then apply
 ///   as in a commit. One that begins later is `queued` with `wake_at` at its start and a reason, and
 ///   has no history yet; its runner writes `workflow.started`. `timeout` counts from acceptance or start.
-/// - **Commit** applies in this order: history row, context, park, pause, children, end. It is
+/// - **Commit** applies in this order: history row, context, park, pause, cancels, outputs, sends,
+///   takes, waits, children, end. It is
 ///   fenced unless the claim is current, the run is current and the instance has not ended. A park
 ///   is left out when something arrived since that the runner had not `heard` of.
 /// - **Children** begin `running` and unclaimed, with [`Hint::Runnable`]. A refused one, and a
@@ -52,6 +55,39 @@ pub struct Epoch(pub i64);
 /// - **Control** does what [`crate::lifecycle::decide`] says. Resume of anything begun makes it
 ///   `running` without `wake_at` ([`Hint::Runnable`]); a compensating termination arrives; children
 ///   that have not ended are told with [`crate::Terminate::for_child`], in key order.
+/// - **Deliver**: unknown instance; then the same id again to the same instance is answered as the
+///   first time (the last `event.rememberedIds` are kept per instance); then [`crate::meeting::accept`]
+///   decides, given the open waits whose deadline has not passed. If it accepts, waits past their
+///   deadline expire first. One row records it all: `wait.expired` of those, `event.received`, then
+///   either `wait.fulfilled` per wait met, or `event.superseded` of what it replaces and
+///   `event.buffered` (for [`crate::meeting::Fate::Later`] too). Every `wait.fulfilled` and
+///   `wait.expired` *arrives*: the whole row counts as one arrival with a hint for each of them.
+///   An ignored delivery leaves no trace; a dropped one is remembered and `event.received`.
+/// - **Later**: listed in the buffer, meets no wait and replaces nothing until its time. The
+///   instance's `wake_at` is never later than the earliest such time while it is parked
+///   ([`Hint::Due`]).
+/// - **Reaching waits** (`waits` of a commit): those of one commit are matched together against what
+///   is buffered and visible, the first by visible time, then acceptance. An event serves all of them
+///   that hear it; a signal or message the first in call order. Met ones are stored as fulfilled and
+///   arrive, in call order, in a row of their own. A wait for an output is met when the output is
+///   there. A deadline already past expires at once. The rest is registered.
+/// - **Takes** consume the first visible buffered entry that matches, or find none; either way they
+///   arrive as `step.completed` with the event as payload, or without.
+/// - **Cancels**: an active wait becomes cancelled. One that was fulfilled meanwhile becomes
+///   cancelled too, and what fulfilled it returns to its place in the buffer, unless another
+///   fulfilled wait of the run keeps it, or it is of policy `latest` and a newer one is there
+///   (then it is superseded). What returned is offered to the open waits once those of the commit
+///   are registered.
+/// - **Sends** deliver in the same transaction; [`crate::meeting::sent`] arrives at the sender.
+///   **Outputs** are upserted; open waits for them, of any instance, are met.
+/// - **Falling due**: for each instance, what became visible is accepted in order of its time, then
+///   acceptance, by waits whose deadline is later than that; then waits past their deadline look once
+///   more into the buffer (for signals sent without waking) and expire. A paused one gets the next
+///   such moment as its `wake_at`, or none.
+/// - **End, restart, continue**: an end cancels open waits and discards what is buffered, in one row
+///   before that of the end (`wait.cancelled`, `event.discarded`). A whole restart deletes waits,
+///   buffer, remembered ids and outputs; one from a step cancels open waits and keeps the rest; a
+///   continue cancels open waits and keeps the rest.
 /// - **Claim** answers `None` for an instance that is gone, ended or paused.
 /// - Keys and history numbers are never used twice, also after pruning.
 pub trait Store: Send + Sync + 'static {
@@ -93,6 +129,25 @@ pub trait Store: Send + Sync + 'static {
 
     /// History entries with a number above `after`, in order; marks are left out.
     fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>>;
+
+    /// Accepts something sent to an instance.
+    fn deliver(&self, delivery: Delivery) -> Answer<Delivered>;
+
+    /// Decides what fell due at these instances by now: delayed deliveries and deadlines of waits.
+    fn fall_due(&self, keys: Vec<InstanceKey>) -> Answer<()>;
+
+    /// Waits, oldest first.
+    fn waits(&self, filter: WaitFilter) -> Answer<Vec<Wait>>;
+
+    /// Gives an open wait another deadline. [`crate::Error::SubscriptionNotFound`] when there is none,
+    /// [`crate::Error::InvalidTransition`] when it is no longer open.
+    fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Answer<Wait>;
+
+    /// What an instance accepted and has not consumed, by visible time, then acceptance.
+    fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>>;
+
+    /// The outputs of an instance, by key.
+    fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>>;
 
     /// Deletes at most `limit` instances that ended before a moment, with everything they own.
     /// Answers how many.
@@ -189,7 +244,11 @@ pub enum Hint {
     /// The instance should be run, or looked at again if it is being run.
     Runnable(InstanceKey),
     /// The store recorded something the runner has to see.
-    Arrived(InstanceKey, Recorded),
+    Arrived(InstanceKey, Box<Recorded>),
+    /// Something will fall due at it, sooner perhaps than it said itself.
+    Due(Due),
+    /// An output of it was set.
+    OutputSet(InstanceId, Output),
     /// It was paused.
     Paused(InstanceKey),
     /// It goes on in another run, and whoever runs it has to begin anew.

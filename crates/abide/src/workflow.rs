@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 
 use crate::cx::{Cx, panic_message};
 use crate::error::{BoxError, Error, Result};
+use crate::event::Buffer;
 use crate::failure::Failure;
 use crate::json::Json;
 
@@ -31,6 +32,8 @@ type Call = dyn Fn(Cx, &Json) -> Result<Body> + Send + Sync;
 pub struct Workflow {
     pub(crate) name: Arc<str>,
     pub(crate) version: u32,
+    /// The events it takes; empty means any.
+    events: Vec<(Arc<str>, Buffer)>,
     call: Arc<Call>,
 }
 
@@ -53,7 +56,33 @@ impl Workflow {
                 }
             }))
         };
-        Self { name: name.into(), version: 1, call: Arc::new(call) }
+        Self { name: name.into(), version: 1, events: Vec::new(), call: Arc::new(call) }
+    }
+
+    /// Declares an event it takes, and what happens to it when nobody waits. Once one is declared,
+    /// events that are not are refused with `EVENT_INVALID`.
+    #[must_use]
+    pub fn event(mut self, event_type: &str, buffer: Buffer) -> Self {
+        self.events.push((event_type.into(), buffer));
+        self
+    }
+
+    /// What happens to an event when nobody waits, and why it is not taken if so.
+    pub(crate) fn takes(&self, event_type: &str) -> (Buffer, Option<String>) {
+        let declared = self.events.iter().find(|(declared, _)| **declared == *event_type);
+        match declared {
+            Some((_, buffer)) => (*buffer, None),
+            None if self.events.is_empty() => (Buffer::Latest, None),
+            None => {
+                let known: Vec<_> = self.events.iter().map(|(known, _)| &**known).collect();
+                let message = format!(
+                    "workflow {:?} does not declare it; declared: {}",
+                    self.name,
+                    known.join(", ")
+                );
+                (Buffer::None, Some(message))
+            }
+        }
     }
 
     /// Several versions may be registered side by side: new instances take the highest, running

@@ -1,7 +1,7 @@
 //! What a command of a batch is answered, once the batch is durable or taken back.
 
 use abide::store::{Claimed, Committed, Epoch, Started};
-use abide::{Error, Instance, InstanceKey, Result};
+use abide::{Delivered, Error, Instance, InstanceKey, Result, Wait};
 
 use super::batch::Batch;
 use super::{Shared, split};
@@ -18,6 +18,9 @@ pub(super) enum Answer {
     Claimed(Reply<Option<Claimed>>, Result<Option<Box<(Instance, Epoch)>>>),
     Released(InstanceKey, Epoch),
     Controlled(Reply<Instance>, Result<Box<Instance>>),
+    Delivered(Reply<Delivered>, Result<Delivered>),
+    FellDue(Reply<()>, Result<()>),
+    Edited(Reply<Wait>, Result<Box<Wait>>),
     Pruned(Reply<usize>, Result<usize>),
     Read(Job),
 }
@@ -45,6 +48,18 @@ pub(super) fn execute(batch: &mut Batch<'_>, write: Write) -> (Answer, Option<ru
             let (result, failed) = split(batch.control(&id, &control));
             (Answer::Controlled(reply, result), failed)
         }
+        Write::Deliver(delivery, reply) => {
+            let (result, failed) = split(batch.deliver(&delivery));
+            (Answer::Delivered(reply, result), failed)
+        }
+        Write::FallDue(keys, reply) => {
+            let (result, failed) = split(batch.fall_due(&keys));
+            (Answer::FellDue(reply, result), failed)
+        }
+        Write::EditWait(id, timeout_at, reply) => {
+            let (result, failed) = split(batch.edit_wait(&id, timeout_at));
+            (Answer::Edited(reply, result.map(Box::new)), failed)
+        }
         Write::Prune(ended_before, limit, reply) => {
             let (result, failed) = split(batch.prune(ended_before, limit));
             (Answer::Pruned(reply, result), failed)
@@ -63,6 +78,9 @@ impl Batch<'_> {
         let id = instance.id.clone();
         let has_parent = instance.parent.is_some();
         let epoch = self.claims.insert(key, id, instance.run, instance.next_seq, has_parent);
+        if self.has_mail(key)? {
+            self.claims.note_mail(key);
+        }
         Ok(Some(Box::new((instance, epoch))))
     }
 }
@@ -79,6 +97,9 @@ impl Answer {
             Self::Claimed(reply, result) => drop(reply.send(result.map(|_| None))),
             Self::Released(..) => {}
             Self::Controlled(reply, result) => drop(reply.send(result.map(|instance| *instance))),
+            Self::Delivered(reply, result) => drop(reply.send(result)),
+            Self::FellDue(reply, result) => drop(reply.send(result)),
+            Self::Edited(reply, result) => drop(reply.send(result.map(|wait| *wait))),
             Self::Pruned(reply, result) => drop(reply.send(result)),
             Self::Read(job) => shared.readers.read(job),
         }
@@ -94,6 +115,9 @@ impl Answer {
             Self::Claimed(reply, _) => drop(reply.send(Err(error))),
             Self::Released(key, epoch) => claims.release(key, epoch),
             Self::Controlled(reply, _) => drop(reply.send(Err(error))),
+            Self::Delivered(reply, _) => drop(reply.send(Err(error))),
+            Self::FellDue(reply, _) => drop(reply.send(Err(error))),
+            Self::Edited(reply, _) => drop(reply.send(Err(error))),
             Self::Pruned(reply, _) => drop(reply.send(Err(error))),
             Self::Read(job) => shared.readers.read(job),
         }

@@ -4,11 +4,12 @@
 //! refused half-way is *guarded*: a savepoint takes back its rows, its claims and its hints
 //! without disturbing the rest of the batch.
 
-use abide::history::{Entries, Entry, Recorded};
+use abide::history::{Entries, Entry, EntryKind, Recorded};
 use abide::store::Hint;
 use abide::{InstanceKey, Timestamp};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
+use super::{Limits, Shared};
 use crate::claims::Claims;
 use crate::failure::Trouble;
 
@@ -17,6 +18,8 @@ use crate::failure::Trouble;
 pub(super) struct Keys {
     pub(super) next_instance: i64,
     pub(super) next_row: i64,
+    pub(super) next_wait: i64,
+    pub(super) next_inbox: i64,
 }
 
 impl Keys {
@@ -26,9 +29,17 @@ impl Keys {
             "SELECT max(coalesce((SELECT max(key) FROM instances), 0) + 1,
                         coalesce((SELECT value FROM meta WHERE name = 'next_instance'), 1)),
                     max(coalesce((SELECT max(id) FROM history), 0) + 1,
-                        coalesce((SELECT value FROM meta WHERE name = 'next_row'), 1))",
+                        coalesce((SELECT value FROM meta WHERE name = 'next_row'), 1)),
+                    max(coalesce((SELECT max(key) FROM workflow_event_subscriptions), 0) + 1,
+                        coalesce((SELECT value FROM meta WHERE name = 'next_wait'), 1)),
+                    max(coalesce((SELECT max(key) FROM inbox), 0) + 1,
+                        coalesce((SELECT value FROM meta WHERE name = 'next_inbox'), 1))",
             [],
-            |row| Ok(Self { next_instance: row.get(0)?, next_row: row.get(1)? }),
+            |row| {
+                let (next_instance, next_row) = (row.get(0)?, row.get(1)?);
+                let (next_wait, next_inbox) = (row.get(2)?, row.get(3)?);
+                Ok(Self { next_instance, next_row, next_wait, next_inbox })
+            },
         )
     }
 
@@ -36,6 +47,11 @@ impl Keys {
         let key = InstanceKey(self.next_instance);
         self.next_instance += 1;
         key
+    }
+
+    pub(super) fn inbox(&mut self) -> i64 {
+        self.next_inbox += 1;
+        self.next_inbox - 1
     }
 }
 
@@ -46,6 +62,7 @@ pub(super) struct Batch<'w> {
     pub(super) keys: &'w mut Keys,
     /// The moment of everything in this batch.
     pub(super) now: Timestamp,
+    pub(super) limits: Limits,
     /// What the listener hears once all of this is durable.
     pub(super) hints: Vec<Hint>,
     /// How many history rows were written.
@@ -68,13 +85,15 @@ impl<'w> Batch<'w> {
         connection: &'w Connection,
         claims: &'w mut Claims,
         keys: &'w mut Keys,
-        now: Timestamp,
+        shared: &Shared,
     ) -> rusqlite::Result<Self> {
         let append = connection.prepare_cached(
             "INSERT INTO history (id, instance, run, seq, numbered, at, entries)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?;
-        Ok(Self { connection, claims, keys, now, hints: Vec::new(), rows: 0, bytes: 0, append })
+        let (now, limits) = (shared.clock.now(), shared.limits);
+        let hints = Vec::new();
+        Ok(Self { connection, claims, keys, now, limits, hints, rows: 0, bytes: 0, append })
     }
 
     /// Writes a history row. Whoever calls it keeps the claim's numbers right.
@@ -134,16 +153,30 @@ impl<'w> Batch<'w> {
 
     /// Something arrives at an instance, unless it has ended.
     pub(super) fn arrive(&mut self, key: InstanceKey, entry: Entry) -> Result<(), Trouble> {
+        self.happen(key, vec![entry])
+    }
+
+    /// A row of what happened to an instance, unless it has ended. If there is something for its
+    /// runner to see, the row is an arrival, with a hint for each such entry.
+    pub(super) fn happen(&mut self, key: InstanceKey, entries: Vec<Entry>) -> Result<(), Trouble> {
+        if entries.is_empty() {
+            return Ok(());
+        }
         let Some(head) = self.head(key)? else { return Ok(()) };
-        self.record(key, head, std::slice::from_ref(&entry))?;
+        self.record(key, head, &entries)?;
+        if !entries.iter().any(arrives) {
+            return Ok(());
+        }
         let mut wake = self.connection.prepare_cached(
             "UPDATE instances SET phase = 'running', wake_at = NULL, updated_at = ?2
               WHERE key = ?1 AND phase IN ('waiting', 'sleeping')",
         )?;
         wake.execute([key.0, self.now.0])?;
-        self.claims.arrived(key, head.next_seq);
-        let recorded = Recorded { seq: head.next_seq, run: head.run, at: self.now, entry };
-        self.hints.push(Hint::Arrived(key, recorded));
+        for (seq, entry) in (head.next_seq..).zip(entries).filter(|(_, entry)| arrives(entry)) {
+            self.claims.arrived(key, seq);
+            let recorded = Recorded { seq, run: head.run, at: self.now, entry };
+            self.hints.push(Hint::Arrived(key, Box::new(recorded)));
+        }
         Ok(())
     }
 
@@ -167,4 +200,9 @@ impl<'w> Batch<'w> {
         }
         result
     }
+}
+
+/// Whether the runner has to see it: it settles a step, or asks for something.
+fn arrives(entry: &Entry) -> bool {
+    entry.outcome().is_some() || entry.entry == EntryKind::WorkflowTerminating
 }

@@ -9,6 +9,7 @@ use abide::{Error, InstanceId, InstanceKey, NewChild, Parent, Park, Transition};
 use rusqlite::params;
 
 use super::batch::{Batch, Head};
+use super::waits::has_events;
 use crate::failure::Trouble;
 
 /// The instance on whose behalf something is written.
@@ -19,6 +20,8 @@ pub(super) struct Speaker {
     pub(super) has_parent: bool,
     /// Whether it knew of everything that arrived when it decided to rest.
     pub(super) may_park: bool,
+    /// Whether it may have open waits or something buffered.
+    pub(super) has_mail: bool,
 }
 
 impl Batch<'_> {
@@ -42,10 +45,13 @@ impl Batch<'_> {
         };
         refuse_parked_end(transition)?;
         let (key, run, has_parent) = (commit.key, commit.run, claim.has_parent);
-        let may_park = claim.arrived <= commit.heard;
-        let speaker = Speaker { key, id: claim.id.clone(), run, has_parent, may_park };
-        // Only what reads other instances can be refused after it has written.
-        if transition.children.is_empty() && !(has_parent && transition.end.is_some()) {
+        let (may_park, has_mail) = (claim.arrived <= commit.heard, claim.has_mail);
+        let speaker = Speaker { key, id: claim.id.clone(), run, has_parent, may_park, has_mail };
+        // Only what reads waits or other instances can be refused after it has written.
+        let reads = !transition.children.is_empty()
+            || has_events(transition)
+            || (transition.end.is_some() && (has_parent || has_mail));
+        if !reads {
             self.commit_all(commit, &speaker, text)?;
         } else {
             self.guarded(|batch| batch.commit_all(commit, &speaker, text))?;
@@ -59,6 +65,9 @@ impl Batch<'_> {
         speaker: &Speaker,
         text: &str,
     ) -> Result<(), Trouble> {
+        if let Some(end) = commit.transition.end.as_ref().filter(|_| speaker.has_mail) {
+            self.leave(speaker.key, end, &commit.transition.cancels)?;
+        }
         let numbered = commit.transition.entries.numbered();
         let next_seq = self.claims.speak(commit.key, commit.epoch, commit.run, numbered);
         match next_seq.filter(|_| !text.is_empty()) {
@@ -89,11 +98,24 @@ impl Batch<'_> {
         if transition.pause {
             self.pause(key)?;
         }
+        if has_events(transition) {
+            self.apply_events(speaker, transition)?;
+        }
+        let has_mail = speaker.has_mail || has_events(transition);
+        if has_mail && (transition.park.is_some() || has_events(transition)) {
+            self.keep_awake(key)?;
+        }
         for child in &transition.children {
             self.child(speaker, child)?;
         }
         match &transition.end {
-            Some(end) => self.end(speaker, end),
+            Some(end) => {
+                // What it left behind went before; what its last commit left behind goes now.
+                if has_mail {
+                    self.leave(key, end, &[])?;
+                }
+                self.end(speaker, end)
+            }
             None => Ok(()),
         }
     }
@@ -161,6 +183,7 @@ fn is_history_only(transition: &Transition) -> bool {
         && transition.context.is_none()
         && transition.children.is_empty()
         && transition.end.is_none()
+        && !has_events(transition)
 }
 
 /// An instance ends with an end, not by being parked in a terminal phase. Asked before anything is

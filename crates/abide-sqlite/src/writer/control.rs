@@ -6,6 +6,7 @@ use abide::{Error, Instance, InstanceId, InstanceKey};
 
 use super::batch::{Batch, Head};
 use super::commit::Speaker;
+use super::meet::Tale;
 use crate::failure::Trouble;
 use crate::row;
 
@@ -72,20 +73,38 @@ impl Batch<'_> {
                 self.resume(key)
             }
             Decision::Terminate(entry, end) => {
-                self.record(key, head, &[entry])?;
-                let (id, has_parent) = (instance.id.clone(), instance.parent.is_some());
-                let run = instance.run;
-                self.end(&Speaker { key, id, run, has_parent, may_park: true }, &end)
+                self.leave(key, &end, &[])?;
+                self.happen(key, vec![entry])?;
+                let (id, run) = (instance.id.clone(), instance.run);
+                let has_parent = instance.parent.is_some();
+                let speaker = Speaker { key, id, run, has_parent, may_park: true, has_mail: false };
+                self.end(&speaker, &end)
             }
             Decision::Compensate(entry) => {
                 self.arrive(key, entry)?;
                 self.unpause(key)
             }
             Decision::Restart(entries) => {
-                let next = Head { run: instance.run.saturating_add(1), ..head };
+                let next_seq = self.let_go(instance, control)?;
+                let next = Head { run: instance.run.saturating_add(1), next_seq };
                 self.open_run(key, next, &entries, None)
             }
         }
+    }
+
+    /// What a restart leaves of waits, buffer and outputs: nothing if it is whole, all but the open
+    /// waits if it is from a step. Answers with the next number of the history.
+    fn let_go(&mut self, instance: &Instance, restart: &Control) -> Result<i64, Trouble> {
+        if matches!(restart, Control::Restart { from_step: None }) {
+            self.remember_keys()?;
+            self.forget_mail(instance.key)?;
+            return Ok(instance.next_seq);
+        }
+        let mut tale = Tale::new();
+        self.cancel_open(instance.key, &[], &mut tale)?;
+        self.happen(instance.key, tale)?;
+        // One that has ended has no open waits, and its history did not go on.
+        Ok(self.head(instance.key)?.map_or(instance.next_seq, |head| head.next_seq))
     }
 
     /// What has begun becomes `running`; what has not keeps the time of its start.

@@ -1,5 +1,7 @@
 //! How a run ends: for good, or by opening the next one.
 
+use std::sync::Arc;
+
 use abide::history::Entry;
 use abide::lifecycle;
 use abide::store::{Ended, Hint};
@@ -8,6 +10,7 @@ use rusqlite::params;
 
 use super::batch::{Batch, Head};
 use super::commit::Speaker;
+use super::meet::Tale;
 use crate::failure::Trouble;
 use crate::row;
 
@@ -49,6 +52,22 @@ impl Batch<'_> {
             error: error.cloned(),
         }));
         Ok(())
+    }
+
+    /// What a run that ends leaves behind: its open waits are cancelled, but those that it cancels
+    /// itself, and what is buffered is discarded, unless another run follows.
+    pub(super) fn leave(
+        &mut self,
+        key: InstanceKey,
+        end: &End,
+        but: &[Arc<str>],
+    ) -> Result<(), Trouble> {
+        let mut tale = Tale::new();
+        self.cancel_open(key, but, &mut tale)?;
+        if !matches!(end, End::Continued(_)) {
+            self.discard(key, &mut tale)?;
+        }
+        self.happen(key, tale)
     }
 
     /// What the end of a child is to its parent, if that still waits in the same run.

@@ -1,9 +1,9 @@
 //! Deleting what ended long ago.
 
-use abide::Timestamp;
+use abide::{InstanceKey, Timestamp};
 use rusqlite::params;
 
-use super::batch::Batch;
+use super::batch::{Batch, Keys};
 use crate::failure::Trouble;
 
 impl Batch<'_> {
@@ -28,19 +28,37 @@ impl Batch<'_> {
         let mut instance =
             self.connection.prepare_cached("DELETE FROM instances WHERE key = ?1")?;
         for key in &keys {
+            self.forget_mail(InstanceKey(*key))?;
             rows.execute([key])?;
             instance.execute([key])?;
         }
         Ok(keys.len())
     }
 
+    /// Deletes waits, everything that was accepted, and outputs. Whoever calls it sees to it that
+    /// keys are not used again.
+    pub(super) fn forget_mail(&self, key: InstanceKey) -> Result<(), Trouble> {
+        for delete in [
+            "DELETE FROM workflow_event_subscriptions
+              WHERE workflow_instance_id = (SELECT id FROM instances WHERE key = ?1)
+                AND instance = ?1",
+            "DELETE FROM inbox WHERE instance = ?1",
+            "DELETE FROM outputs WHERE instance = ?1",
+        ] {
+            self.connection.prepare_cached(delete)?.execute([key.0])?;
+        }
+        Ok(())
+    }
+
     /// The highest keys may be among those that go, and must not be used again after a reopening.
-    fn remember_keys(&self) -> Result<(), Trouble> {
+    pub(super) fn remember_keys(&self) -> Result<(), Trouble> {
         let mut upsert = self.connection.prepare_cached(
-            "INSERT INTO meta (name, value) VALUES ('next_instance', ?1), ('next_row', ?2)
+            "INSERT INTO meta (name, value)
+             VALUES ('next_instance', ?1), ('next_row', ?2), ('next_wait', ?3), ('next_inbox', ?4)
              ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         )?;
-        upsert.execute([self.keys.next_instance, self.keys.next_row])?;
+        let Keys { next_instance, next_row, next_wait, next_inbox } = *self.keys;
+        upsert.execute([next_instance, next_row, next_wait, next_inbox])?;
         Ok(())
     }
 }

@@ -10,6 +10,7 @@ use rusqlite::params;
 
 use super::batch::{Batch, Head};
 use super::commit::{Speaker, refuse_parked_end};
+use super::waits::has_events;
 use crate::failure::Trouble;
 use crate::row;
 
@@ -22,10 +23,11 @@ impl Batch<'_> {
         new: &[NewInstance],
         if_exists: IfExists,
     ) -> Result<Vec<Started>, Trouble> {
-        let starts_children =
-            |new: &NewInstance| new.first.as_ref().is_some_and(|first| !first.children.is_empty());
+        let reaches_out = |new: &NewInstance| {
+            new.first.as_ref().is_some_and(|first| !first.children.is_empty() || has_events(first))
+        };
         match new {
-            [one] if !starts_children(one) => Ok(vec![self.start_one(one, if_exists)?]),
+            [one] if !reaches_out(one) => Ok(vec![self.start_one(one, if_exists)?]),
             many => self.guarded(|batch| batch.start_all(many, if_exists)),
         }
     }
@@ -87,7 +89,8 @@ impl Batch<'_> {
         has_parent: bool,
     ) -> Result<(), Trouble> {
         let Some(first) = &new.first else { return Ok(()) };
-        let speaker = Speaker { key, id: new.id.clone(), run: 1, has_parent, may_park: true };
+        let id = new.id.clone();
+        let speaker = Speaker { key, id, run: 1, has_parent, may_park: true, has_mail: false };
         self.apply(&speaker, first)
     }
 

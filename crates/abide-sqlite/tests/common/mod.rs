@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
+pub(crate) mod events;
+
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 

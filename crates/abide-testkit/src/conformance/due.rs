@@ -54,9 +54,8 @@ pub async fn what_is_queued_for_a_moment_is_due_then(lab: &Lab) {
     assert_eq!(lab.due(lab.in_ms(9)).await, ["later", "limited"]);
 }
 
-pub async fn what_is_paused_ended_or_not_timed_is_left_out(lab: &Lab) {
+pub async fn what_ended_or_is_not_timed_is_left_out(lab: &Lab) {
     let wake = lab.in_ms(5);
-    lab.begin_doing("paused", does().sleeps_until(wake).pauses()).await;
     lab.begin_doing("completed", does().sleeps_until(wake).completes(1)).await;
     lab.begin_doing("waiting", does().waits()).await;
     lab.begin_doing("terminated", does().sleeps_until(wake)).await;
@@ -64,4 +63,14 @@ pub async fn what_is_paused_ended_or_not_timed_is_left_out(lab: &Lab) {
     lab.begin_doing("restarted", does().sleeps_until(wake)).await;
     lab.restart("restarted").await;
     assert!(lab.due(Timestamp::MAX).await.is_empty());
+}
+
+pub async fn clocks_go_on_under_a_pause_but_a_start_waits_for_the_resume(lab: &Lab) {
+    lab.begin_doing("paused", does().sleeps_until(lab.in_ms(5)).pauses()).await;
+    let new = NewInstance { start_at: Some(lab.in_ms(5)), ..instance("later") };
+    lab.start(vec![new], IfExists::Error).await.unwrap();
+    lab.pause("later").await;
+    assert_eq!(lab.due(Timestamp::MAX).await, ["paused"]);
+    lab.resume("later").await;
+    assert_eq!(lab.due(Timestamp::MAX).await, ["paused", "later"]);
 }

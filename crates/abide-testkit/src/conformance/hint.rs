@@ -3,11 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use abide::history::EntryKind;
-use abide::store::{Answer, Ended, Hint, Listener, Store};
-use abide::{Instance, InstanceId, Status};
+use abide::store::{Answer, Due, Ended, Hint, Listener, Store};
+use abide::{Delivery, Instance, InstanceId, Status};
 use parking_lot::Mutex;
 
-use crate::fixture::{Does, does, failure, id, json};
+use crate::fixture::{Does, does, failure, id, json, signal};
 use crate::{Lab, Recorder};
 
 /// Looks at one instance the moment it hears of anything.
@@ -84,7 +84,7 @@ pub async fn an_arrival_carries_what_was_recorded(lab: &Lab) {
     let told = recorder.take();
     let recorded = lab.history("parent").await.pop().unwrap();
     assert_eq!(recorded.entry.entry, EntryKind::StepCompleted);
-    assert!(matches!(&told[0], Hint::Arrived(_, arrived) if *arrived == recorded), "{told:?}");
+    assert!(matches!(&told[0], Hint::Arrived(_, arrived) if **arrived == recorded), "{told:?}");
 }
 
 pub async fn an_end_carries_the_result(lab: &Lab) {
@@ -109,6 +109,26 @@ pub async fn an_end_carries_the_result(lab: &Lab) {
     };
     let [Hint::Ended(first), Hint::Ended(second)] = &told[..] else { panic!("{told:?}") };
     assert_eq!((first, second), (&completed, &errored));
+}
+
+pub async fn an_output_carries_its_value(lab: &Lab) {
+    let (recorder, hints) = heard(lab, 1).await;
+    lab.begin_doing("a", does().sets("k", "v")).await;
+    recorder.wait_for(hints).await;
+    let told = recorder.take();
+    let [Hint::OutputSet(of, output)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((of, output), (&id("a"), &lab.outputs("a").await[0]));
+}
+
+pub async fn a_moment_that_came_nearer_is_told(lab: &Lab) {
+    let runner = lab.begin_doing("a", does().sleeps_until(lab.in_ms(50))).await;
+    let (recorder, hints) = heard(lab, 1).await;
+    let at = lab.in_ms(20);
+    lab.accepted(Delivery { visible_at: Some(at), ..signal("a", "s", "m1") }).await;
+    recorder.wait_for(hints).await;
+    let told = recorder.take();
+    let [Hint::Due(due)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(*due, Due { at, key: runner.key });
 }
 
 pub async fn quiet_verbs_send_nothing(lab: &Lab) {

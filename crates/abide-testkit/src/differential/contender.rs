@@ -8,10 +8,11 @@ use abide::lifecycle::Control;
 use abide::store::{Claimed, Commit, Due, Epoch, IfExists, Started, Store};
 use abide::{
     Filter, InstanceId, InstanceKey, Listed, NewInstance, Page, Result, Timestamp, Transition,
+    Wait, WaitFilter,
 };
 
 use super::operation::{Known, Operation, Speaker};
-use super::view::View;
+use super::view::{View, by_acceptance, ranked};
 use crate::Recorder;
 use crate::fixture::id;
 
@@ -56,6 +57,16 @@ impl Contender {
             Operation::Due(after, until, limit) => words(store.due(after, until, limit).await),
             Operation::List(filter, page) => words(self.list(filter, page).await),
             Operation::History(id, after, limit) => words(store.history(&id, after, limit).await),
+            Operation::Deliver(delivery) => words(store.deliver(delivery).await),
+            Operation::FallDue(ids) => {
+                let keys = ids.iter().map(|id| known.get(id).0).collect();
+                words(store.fall_due(keys).await)
+            }
+            Operation::EditWait(id, timeout_at) => self.edit_wait(&id, timeout_at).await,
+            Operation::Waits(filter) => words(store.waits(filter).await.map(|mut waits| {
+                waits.iter_mut().for_each(|wait| wait.key = 0);
+                waits
+            })),
         }
     }
 
@@ -104,6 +115,14 @@ impl Contender {
         String::new()
     }
 
+    /// In which words it is refused is left to the store.
+    async fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> String {
+        match self.store.edit_wait(id, timeout_at).await {
+            Ok(wait) => format!("{:?}", Wait { key: 0, ..wait }),
+            Err(refused) => refused.code().to_owned(),
+        }
+    }
+
     /// Whether there is a next page is left to the store when a page is exactly full.
     async fn list(&self, filter: Filter, page: Page) -> Result<Vec<String>> {
         let Listed { instances, next } = self.store.instances(filter, page).await?;
@@ -139,14 +158,19 @@ impl Contender {
         let store = &self.store;
         let page = Page { limit: ALL, before: None };
         let instances = store.instances(Filter::default(), page).await.unwrap().instances;
-        let mut histories = Vec::new();
+        let (mut histories, mut buffers, mut outputs) = (vec![], vec![], vec![]);
         for instance in &instances {
-            let history = store.history(&instance.id, 0, ALL).await.unwrap();
-            histories.push((instance.id.clone(), history));
+            let id = &instance.id;
+            histories.push((id.clone(), store.history(id, 0, ALL).await.unwrap()));
+            buffers.push((id.clone(), store.buffer(id).await.unwrap()));
+            outputs.push((id.clone(), store.outputs(id).await.unwrap()));
         }
         View {
             instances,
             histories,
+            waits: ranked(store.waits(WaitFilter::default()).await.unwrap()),
+            buffers: by_acceptance(buffers),
+            outputs,
             runnable: store.runnable(InstanceKey(0), ALL).await.unwrap(),
             due: store.due(Due::FIRST, Timestamp::MAX, ALL).await.unwrap(),
             hints: self.heard.take().iter().map(|hint| format!("{hint:?}")).collect(),

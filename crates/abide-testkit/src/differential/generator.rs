@@ -15,6 +15,8 @@ use abide::{
 use super::operation::{Operation, Speaker};
 use crate::fixture::{id, instance, json};
 
+mod events;
+
 const IDS: [&str; 11] = ["i1", "i2", "i3", "i4", "j1", "j2", "j3", "j4", "j5", "j6", "j7"];
 /// Most children are begun under ids that nobody else takes, or hardly any would begin.
 const CHILD_IDS: [&str; 8] = ["i1", "j1", "j2", "j3", "j4", "j5", "j6", "j7"];
@@ -25,20 +27,25 @@ pub(super) struct Generator {
     random: fastrand::Rng,
     /// What the clock will show at the next operation.
     now: Timestamp,
+    /// How many waits were made: each has an id of its own.
+    waits: u32,
+    /// The number of the last id that something was sent under.
+    sent: u32,
 }
 
 impl Generator {
     pub(super) fn new(seed: u64, now: Timestamp) -> Self {
-        Self { random: fastrand::Rng::with_seed(seed), now }
+        Self { random: fastrand::Rng::with_seed(seed), now, waits: 0, sent: 0 }
     }
 
     pub(super) fn operation(&mut self) -> Operation {
-        match self.random.u32(..100) {
+        match self.random.u32(..140) {
+            100.. => self.event_operation(),
             0..10 => self.advance(),
             10 => Operation::Attach,
             11..25 => self.start(),
             25..58 => Operation::Commit(self.speaker(), self.transition()),
-            58..70 => Operation::Claim(self.id()),
+            58..70 => Operation::Claim(self.busy_id()),
             70..74 => Operation::Release(self.speaker()),
             74..86 => Operation::Control(self.id(), self.control()),
             86..91 => {
@@ -55,15 +62,18 @@ impl Generator {
         Operation::Advance(by)
     }
 
-    /// A start, and children only in a batch of one: where the keys of children lie among those of
-    /// a batch is up to the store.
+    /// A start, and children and messages only in a batch of one: where the keys of children lie
+    /// among those of a batch, and what its members see of each other, is up to the store.
     fn start(&mut self) -> Operation {
         let if_exists = if self.one_in(3) { IfExists::Return } else { IfExists::Error };
         let mut batch: Vec<NewInstance> =
             (0..self.random.usize(1..4)).map(|_| self.instance()).collect();
         if batch.len() > 1 {
             let firsts = batch.iter_mut().filter_map(|new| new.first.as_mut());
-            firsts.for_each(|first| first.children.clear());
+            firsts.for_each(|first| {
+                first.children.clear();
+                first.sends.clear();
+            });
         }
         Operation::Start(batch, if_exists)
     }
@@ -91,6 +101,9 @@ impl Generator {
         transition.end = self.one_in(6).then(|| self.end());
         for _ in 0..self.random.usize(..8).saturating_sub(5) {
             transition.children.push(self.child());
+        }
+        if self.one_in(2) {
+            transition = self.with_events(transition);
         }
         if transition.is_empty() {
             transition.entries.push(&self.entry());
@@ -186,11 +199,16 @@ impl Generator {
 
     fn speaker(&mut self) -> Speaker {
         Speaker {
-            id: self.id(),
+            id: self.busy_id(),
             claims_since: usize::from(self.one_in(8)),
             runs_since: u32::from(self.one_in(10)),
             deaf: self.one_in(4),
         }
+    }
+
+    /// An instance, mostly one of a few: waits and what is sent meet only where much happens.
+    fn busy_id(&mut self) -> InstanceId {
+        if self.one_in(3) { self.id() } else { id(self.pick(&["i1", "i2"])) }
     }
 
     fn id(&mut self) -> InstanceId {

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use abide::lifecycle::Control;
 use abide::store::{Due, IfExists};
-use abide::{Filter, Instance, InstanceId, InstanceKey, NewInstance, Page, Timestamp, Transition};
+use abide::{
+    Delivery, Filter, Instance, InstanceId, InstanceKey, NewInstance, Page, Timestamp, Transition,
+    WaitFilter,
+};
 
 #[derive(Clone, Debug)]
 pub(super) enum Operation {
@@ -25,6 +28,10 @@ pub(super) enum Operation {
     Due(Due, Timestamp, usize),
     List(Filter, Page),
     History(InstanceId, i64, usize),
+    Deliver(Delivery),
+    FallDue(Vec<InstanceId>),
+    EditWait(String, Option<Timestamp>),
+    Waits(WaitFilter),
 }
 
 /// Whoever holds, or once held, a claim on an instance.

@@ -4,11 +4,14 @@ use std::fmt::Debug;
 
 use abide::history::Recorded;
 use abide::store::Due;
-use abide::{Instance, InstanceId, InstanceKey};
+use abide::{Buffered, Instance, InstanceId, InstanceKey, Output, Wait};
 
 pub(super) struct View {
     pub(super) instances: Vec<Instance>,
     pub(super) histories: Vec<(InstanceId, Vec<Recorded>)>,
+    pub(super) waits: Vec<Wait>,
+    pub(super) buffers: Vec<(InstanceId, Vec<Buffered>)>,
+    pub(super) outputs: Vec<(InstanceId, Vec<Output>)>,
     pub(super) runnable: Vec<InstanceKey>,
     pub(super) due: Vec<Due>,
     /// What was heard since the last view.
@@ -20,10 +23,40 @@ impl View {
     pub(super) fn difference(&self, other: &Self) -> Option<String> {
         differ("instances", &self.instances, &other.instances)
             .or_else(|| differ("histories", &self.histories, &other.histories))
+            .or_else(|| differ("waits", &self.waits, &other.waits))
+            .or_else(|| differ("buffers", &self.buffers, &other.buffers))
+            .or_else(|| differ("outputs", &self.outputs, &other.outputs))
             .or_else(|| differ("runnable", &self.runnable, &other.runnable))
             .or_else(|| differ("due", &self.due, &other.due))
             .or_else(|| differ("hints", &self.hints, &other.hints))
     }
+}
+
+/// Waits with their rank in place of their key, which is the store's own.
+pub(super) fn ranked(mut waits: Vec<Wait>) -> Vec<Wait> {
+    let mut keys: Vec<i64> = waits.iter().map(|wait| wait.key).collect();
+    keys.sort_unstable();
+    for wait in &mut waits {
+        wait.key = rank(&keys, wait.key);
+    }
+    waits
+}
+
+/// What is buffered with its rank in the order of acceptance in place of its key.
+pub(super) fn by_acceptance(
+    mut buffers: Vec<(InstanceId, Vec<Buffered>)>,
+) -> Vec<(InstanceId, Vec<Buffered>)> {
+    let mut keys: Vec<i64> =
+        buffers.iter().flat_map(|(_, kept)| kept).map(|kept| kept.key).collect();
+    keys.sort_unstable();
+    for kept in buffers.iter_mut().flat_map(|(_, kept)| kept) {
+        kept.key = rank(&keys, kept.key);
+    }
+    buffers
+}
+
+fn rank(sorted: &[i64], key: i64) -> i64 {
+    i64::try_from(sorted.partition_point(|other| *other < key)).unwrap()
 }
 
 fn differ<T: PartialEq + Debug>(what: &str, memory: &[T], store: &[T]) -> Option<String> {

@@ -1,7 +1,10 @@
 //! What a claimed instance did, and what follows from it: arrivals, ends and next runs.
 
-use abide::history::{Entries, Entry};
+use std::sync::Arc;
+
+use abide::history::{Entries, Entry, EntryKind, Recorded};
 use abide::lifecycle::{started, told_to_parent};
+use abide::meeting::sent;
 use abide::store::{Commit, Committed, Ended, Hint};
 use abide::{End, InstanceKey, Json, Phase, Result, Transition};
 
@@ -18,12 +21,16 @@ impl State {
         if !speaks_for_it {
             return Ok(Committed::Fenced);
         }
+        let Transition { end, cancels, .. } = &*commit.transition;
+        if let Some(end) = end {
+            self.leave(commit.key, end, cancels)?;
+        }
         self.record(commit.key, &commit.transition.entries.text())?;
         self.apply(commit.key, &commit.transition, commit.heard)?;
         Ok(Committed::Stored)
     }
 
-    /// Everything in a transition but its history row: context, park, pause, children, end.
+    /// Everything in a transition but its history row, in the order of the rules.
     /// A park decided before an arrival was `heard` of is left out.
     pub(super) fn apply(
         &mut self,
@@ -43,10 +50,30 @@ impl State {
         if transition.pause {
             self.pause(key)?;
         }
+        self.apply_events(key, transition)?;
         for child in &transition.children {
             self.start_child(key, child)?;
         }
         transition.end.as_ref().map_or(Ok(()), |end| self.end(key, end))
+    }
+
+    /// What a transition has to do with events: cancels, outputs, sends, takes, waits.
+    fn apply_events(&mut self, key: InstanceKey, transition: &Transition) -> Result<()> {
+        let Kept { instance, mailbox, .. } = self.kept(key)?;
+        let (returned, row) = mailbox.cancel(&transition.cancels, instance.run);
+        self.happen(key, &row)?;
+        for (name, value) in &transition.outputs {
+            self.set_output(key, name, value)?;
+        }
+        for send in &transition.sends {
+            let answer = self.deliver(&send.delivery);
+            self.arrive(key, &sent(&send.step, &send.delivery.to, &answer))?;
+        }
+        for take in &transition.takes {
+            self.take(key, take)?;
+        }
+        self.reach(key, &transition.waits, &returned)?;
+        self.keep_awake(key)
     }
 
     /// An overlay: the phase goes on underneath, and whoever holds the claim keeps it.
@@ -61,20 +88,47 @@ impl State {
         if self.kept(key)?.instance.phase.is_terminal() {
             return Ok(());
         }
-        self.record(key, &Entries::of(std::slice::from_ref(entry)).text())?;
+        self.happen(key, std::slice::from_ref(entry))
+    }
+
+    /// Records a row that the instance did not write itself, if there is anything in it. It is an
+    /// arrival when the runner has to see some of it.
+    pub(super) fn happen(&mut self, key: InstanceKey, row: &[Entry]) -> Result<()> {
+        if row.is_empty() {
+            return Ok(());
+        }
+        let before = self.kept(key)?.history.len();
+        self.record(key, &Entries::of(row).text())?;
         let kept = self.kept(key)?;
+        let to_be_seen = kept.history[before..].iter().filter(|recorded| has_to_be_seen(recorded));
+        let arrived: Vec<Recorded> = to_be_seen.cloned().collect();
+        let Some(last) = arrived.last() else { return Ok(()) };
+        kept.arrived = last.seq;
         if matches!(kept.instance.phase, Phase::Waiting | Phase::Sleeping) {
             kept.instance.phase = Phase::Running;
             kept.instance.wake_at = None;
         }
-        kept.arrived = kept.instance.next_seq - 1;
-        let arrived = kept.history.last().cloned();
-        self.hints.extend(arrived.map(|recorded| Hint::Arrived(key, recorded)));
+        self.hints
+            .extend(arrived.into_iter().map(|recorded| Hint::Arrived(key, Box::new(recorded))));
         Ok(())
     }
 
+    /// What a run that ends leaves behind: its open waits are cancelled, but those that it cancels
+    /// itself, and what is buffered is discarded, unless another run follows.
+    pub(super) fn leave(&mut self, key: InstanceKey, end: &End, but: &[Arc<str>]) -> Result<()> {
+        let mailbox = &mut self.kept(key)?.mailbox;
+        let mut row = mailbox.close(but);
+        if !matches!(end, End::Continued(_)) {
+            row.extend(mailbox.discard());
+        }
+        self.happen(key, &row)
+    }
+
     /// Ends a run: for good, or by opening the next one.
+    ///
+    /// What it left behind went before; what its last commit itself left behind goes now.
     pub(super) fn end(&mut self, key: InstanceKey, end: &End) -> Result<()> {
+        self.leave(key, end, &[])?;
         match end {
             End::Continued(input) => {
                 let paused = self.kept(key)?.instance.paused;
@@ -158,4 +212,9 @@ impl State {
         self.hints.push(Hint::Restarted(key));
         Ok(())
     }
+}
+
+/// Whether the runner waits for it.
+fn has_to_be_seen(recorded: &Recorded) -> bool {
+    recorded.entry.outcome().is_some() || recorded.entry.entry == EntryKind::WorkflowTerminating
 }

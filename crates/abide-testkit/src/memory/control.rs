@@ -5,6 +5,7 @@ use abide::lifecycle::{Control, Decision, decide};
 use abide::store::Hint;
 use abide::{Error, Instance, InstanceId, InstanceKey, Phase, Result, Terminate};
 
+use super::mailbox::Mailbox;
 use super::state::State;
 
 impl State {
@@ -29,6 +30,7 @@ impl State {
                 self.resume(key)?;
             }
             Decision::Terminate(entry, end) => {
+                self.leave(key, &end, &[])?;
                 self.record_one(key, entry)?;
                 self.end(key, &end)?;
             }
@@ -38,6 +40,7 @@ impl State {
             }
             Decision::Restart(entries) => {
                 let input = kept.instance.input.clone();
+                self.let_go(key, control)?;
                 self.open_next_run(key, input, &entries)?;
             }
         }
@@ -45,6 +48,19 @@ impl State {
             Control::Terminate(how) if how.cascade => self.tell_children(key, how),
             _ => Ok(()),
         }
+    }
+
+    /// What a restart leaves of the events: nothing if it is whole, all but the open waits if it is
+    /// from a step.
+    fn let_go(&mut self, key: InstanceKey, restart: &Control) -> Result<()> {
+        let kept = self.kept(key)?;
+        if matches!(restart, Control::Restart { from_step: None }) {
+            kept.mailbox = Mailbox::default();
+            kept.outputs.clear();
+            return Ok(());
+        }
+        let row = kept.mailbox.close(&[]);
+        self.happen(key, &row)
     }
 
     /// What has begun is looked at anew; what has not keeps waiting for its start.

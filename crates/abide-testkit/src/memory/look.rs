@@ -3,10 +3,11 @@
 use abide::history::Recorded;
 use abide::store::Due;
 use abide::{
-    Error, Filter, Instance, InstanceId, InstanceKey, Listed, Page, Phase, Result, Timestamp,
+    Buffered, Error, Filter, Instance, InstanceId, InstanceKey, Listed, Output, Page, Phase,
+    Result, Timestamp,
 };
 
-use super::state::{State, is_numbered};
+use super::state::{Kept, State, is_numbered};
 
 impl State {
     /// What nobody runs though it should be running, or could begin at any time.
@@ -25,20 +26,35 @@ impl State {
             .collect()
     }
 
-    /// What wants to be woken before `until`. A pause is left in place by time, so paused
-    /// instances are not among them.
+    /// What wants to be woken before `until`. Clocks go on under a pause; only a start waits for the
+    /// resume.
     pub(super) fn due(&self, after: Due, until: Timestamp, limit: usize) -> Vec<Due> {
         let mut due: Vec<Due> = self
             .kept
             .values()
             .map(|kept| &kept.instance)
-            .filter(|instance| !instance.paused)
+            .filter(|instance| !(instance.paused && instance.phase == Phase::Queued))
             .filter_map(|instance| Some(Due { at: instance.wake_at?, key: instance.key }))
             .filter(|due| *due > after && due.at < until)
             .collect();
         due.sort();
         due.truncate(limit);
         due
+    }
+
+    /// What an instance keeps for later, by visible time, then acceptance.
+    pub(super) fn buffer(&self, id: &InstanceId) -> Result<Vec<Buffered>> {
+        let pending = self.known(id)?.mailbox.pending();
+        Ok(pending.into_iter().map(|mail| mail.sent.clone()).collect())
+    }
+
+    pub(super) fn outputs(&self, id: &InstanceId) -> Result<Vec<Output>> {
+        Ok(self.known(id)?.outputs.values().cloned().collect())
+    }
+
+    fn known(&self, id: &InstanceId) -> Result<&Kept> {
+        let found = self.keys.get(id).and_then(|key| self.kept.get(key));
+        found.ok_or_else(|| Error::InstanceNotFound { id: id.clone() })
     }
 
     pub(super) fn instance(&self, id: &InstanceId) -> Option<Instance> {
@@ -70,9 +86,7 @@ impl State {
         after: i64,
         limit: usize,
     ) -> Result<Vec<Recorded>> {
-        let Some(kept) = self.keys.get(id).and_then(|key| self.kept.get(key)) else {
-            return Err(Error::InstanceNotFound { id: id.clone() });
-        };
+        let kept = self.known(id)?;
         let wanted = |recorded: &&Recorded| is_numbered(recorded) && recorded.seq > after;
         Ok(kept.history.iter().filter(wanted).take(limit).cloned().collect())
     }

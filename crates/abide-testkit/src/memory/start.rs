@@ -111,7 +111,7 @@ impl State {
             next_seq: 1,
         };
         self.keys.insert(new.id.clone(), key);
-        self.kept.insert(key, Kept { instance, claim: None, arrived: 0, history: vec![] });
+        self.kept.insert(key, Kept::new(instance));
         key
     }
 

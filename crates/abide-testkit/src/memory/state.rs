@@ -1,10 +1,14 @@
-//! What is kept: instances by key, each with its claim and its history.
+//! What is kept: instances by key, each with everything it owns.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use abide::history::{EntryKind, Recorded, decode_row};
+use abide::meeting::BufferLimit;
 use abide::store::{Epoch, Hint};
-use abide::{Error, Instance, InstanceId, InstanceKey, Result, Timestamp};
+use abide::{Error, Instance, InstanceId, InstanceKey, Output, Result, Timestamp};
+
+use super::mailbox::Mailbox;
 
 /// Everything there is.
 #[derive(Default)]
@@ -14,12 +18,30 @@ pub(super) struct State {
     pub(super) keys: HashMap<InstanceId, InstanceKey>,
     /// The last key given out. It only rises, so that a pruned key never comes back.
     pub(super) last_key: i64,
+    /// The last keys given out to a wait and to something that was sent, of whichever instance.
+    pub(super) last_wait: i64,
+    pub(super) last_mail: i64,
     /// The last epoch given out, to whichever instance.
     pub(super) last_epoch: i64,
     /// The moment of the present verb: everything in one transaction happens at once.
     pub(super) now: Timestamp,
     /// What to tell the listener once the present verb is done.
     pub(super) hints: Vec<Hint>,
+    pub(super) limits: Limits,
+}
+
+/// How much an instance may make the store keep.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) buffer: BufferLimit,
+    /// `event.rememberedIds`.
+    pub(super) remembered_ids: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { buffer: BufferLimit::default(), remembered_ids: 10_000 }
+    }
 }
 
 /// One instance with everything it owns.
@@ -31,6 +53,8 @@ pub(super) struct Kept {
     pub(super) arrived: i64,
     /// All runs, marks included.
     pub(super) history: Vec<Recorded>,
+    pub(super) mailbox: Mailbox,
+    pub(super) outputs: BTreeMap<Arc<str>, Output>,
 }
 
 impl State {
@@ -62,6 +86,18 @@ impl State {
 }
 
 impl Kept {
+    /// An instance that owns nothing yet.
+    pub(super) fn new(instance: Instance) -> Self {
+        Self {
+            instance,
+            claim: None,
+            arrived: 0,
+            history: vec![],
+            mailbox: Mailbox::default(),
+            outputs: BTreeMap::new(),
+        }
+    }
+
     /// The history of the current run, marks included: what replay needs.
     pub(super) fn current_run(&self) -> Vec<Recorded> {
         let run = self.instance.run;

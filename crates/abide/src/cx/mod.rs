@@ -6,8 +6,10 @@
 
 mod child;
 mod compensation;
+mod mail;
 mod sleep;
 mod step;
+mod wait;
 
 use std::any::Any;
 use std::future::pending;
@@ -19,6 +21,7 @@ use serde::de::DeserializeOwned;
 use crate::context::Context;
 use crate::duration::IntoDuration;
 use crate::error::{BoxError, Error, Result};
+use crate::event::Kind;
 use crate::failure::Failure;
 use crate::history::StepKind;
 use crate::id::InstanceId;
@@ -28,8 +31,10 @@ use crate::time::Timestamp;
 
 pub use child::{Child, Detached};
 pub(crate) use compensation::{Compensation, compensate};
+pub use mail::{Message, Take};
 pub use sleep::Sleep;
 pub use step::Step;
+pub use wait::{OutputWait, Wait};
 
 /// The workflow's own view of itself. Cheap to clone.
 #[derive(Clone)]
@@ -99,6 +104,59 @@ impl Cx {
     /// The step is named after the workflow. Dropping the future stops the waiting, not the child.
     pub fn child<O: DeserializeOwned>(&self, workflow: &str, input: impl Serialize) -> Child<O> {
         Child::new(self, workflow, &input)
+    }
+
+    /// Waits for an event sent to this instance ([`crate::Handle::send_event`]).
+    ///
+    /// The event may have come **early**: one that was accepted before the wait was reached is kept
+    /// (by default only the **latest** of its type: a newer one replaces it) and meets the wait at
+    /// once; a buffered hit does not suspend, and ignores the timeout. One event serves every wait
+    /// of the instance that hears it. Without [`Wait::on`] the event type is the step's own name.
+    /// A wait that is not met in time is [`Error::EventTimeout`], which the workflow may handle.
+    pub fn wait_for_event<T: DeserializeOwned>(&self, step: &str) -> Wait<T> {
+        Wait::new(self, step, Kind::Event)
+    }
+
+    /// Waits for a signal. Signals are queued: each meets one wait, first in, first out.
+    pub fn wait_for_signal<T: DeserializeOwned>(&self, step: &str) -> Wait<T> {
+        Wait::new(self, step, Kind::Signal)
+    }
+
+    /// Waits for a message on a topic. Messages are queued: each meets one wait, first in, first out.
+    pub fn receive<T: DeserializeOwned>(&self, step: &str) -> Wait<T> {
+        Wait::new(self, step, Kind::Message)
+    }
+
+    /// Takes a signal that is already there, or finds none; recorded either way.
+    pub fn try_signal<T: DeserializeOwned>(&self, step: &str) -> Take<T> {
+        Take::new(self, step, Kind::Signal)
+    }
+
+    /// Takes a message that is already there, or finds none; recorded either way.
+    pub fn try_receive<T: DeserializeOwned>(&self, step: &str) -> Take<T> {
+        Take::new(self, step, Kind::Message)
+    }
+
+    /// Sends a message to another instance: exactly once, in the same commit as this step.
+    pub fn send(&self, to: &InstanceId, topic: &str, payload: impl Serialize) -> Message {
+        Message::new(self, to, topic, &payload)
+    }
+
+    /// Publishes a value for the outside to read ([`crate::Handle::output`]); setting it again
+    /// replaces it. Stored with the workflow's next commit.
+    ///
+    /// # Errors
+    /// When the value can't be stored, or is too large.
+    pub fn set_output(&self, key: &str, value: impl Serialize) -> Result<()> {
+        let value = Json::encode(&value)?;
+        self.check_size("the output", &value)?;
+        self.resident.state.lock().set_output(&key.into(), value);
+        Ok(())
+    }
+
+    /// Waits for an output of another instance.
+    pub fn output_of<T: DeserializeOwned>(&self, of: &InstanceId, key: &str) -> OutputWait<T> {
+        OutputWait::new(self, of, key)
     }
 
     /// The present moment, recorded: a replay sees the same one.

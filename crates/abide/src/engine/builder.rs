@@ -16,7 +16,7 @@ use crate::time::{Clock, SystemClock};
 use crate::workflow::{Registry, Workflow};
 
 use super::idle::Idle;
-use super::listener::{Ear, Waiters};
+use super::listener::{Ear, OutputWaiters, Waiters};
 use super::residents::Residents;
 use super::timers::Timers;
 use super::{Alive, Engine, Env, Inner, RUNNING, claims, idle, prune, timers};
@@ -84,6 +84,7 @@ impl Builder {
             store: self.store,
             residents: Residents::default(),
             waiters: Waiters::default(),
+            output_waiters: OutputWaiters::default(),
             claims,
             phase: AtomicU8::new(RUNNING),
         });

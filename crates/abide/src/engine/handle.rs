@@ -2,20 +2,26 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
+use crate::event::{Buffered, Delivered};
 use crate::failure::Failure;
 use crate::history::Recorded;
 use crate::id::{InstanceId, InstanceKey};
-use crate::instance::Instance;
+use crate::instance::{Instance, Output};
 use crate::json::Json;
 use crate::lifecycle::{Control, Terminate};
+use crate::listing::WaitFilter;
 use crate::status::Status;
 use crate::steps::{StepRecord, fold};
 use crate::store::Ended;
+use crate::time::Timestamp;
+use crate::wait::Wait;
 
 use super::Inner;
+use super::outgoing::{self, Outgoing};
 
 /// A handle on one instance: its result, its status, its history, its life. Cheap to clone.
 #[derive(Clone)]
@@ -131,6 +137,100 @@ impl Handle {
     /// [`Error::InstanceNotFound`] or the store's own.
     pub async fn steps(&self) -> Result<Vec<StepRecord>> {
         Ok(fold(&self.history().await?))
+    }
+
+    /// Sends an event.
+    ///
+    /// An event that comes **before** its wait is reached is kept, unless its declaration says
+    /// otherwise: by default the last one of its type wins, and replaces the payload and the time
+    /// of the one before. A wait that is open is fulfilled at once, and so is every other one of
+    /// the instance that hears it. The answer says how many were, and whether it was kept.
+    ///
+    /// # Errors
+    /// [`Error::NotRunning`] when the instance has ended, naming how; [`Error::EventInvalid`],
+    /// [`Error::BufferFull`], [`Error::InstanceNotFound`], or the store's own.
+    pub async fn send_event<T: Serialize + ?Sized>(
+        &self,
+        event_type: &str,
+        payload: &T,
+    ) -> Result<Delivered> {
+        self.send(Outgoing::event(event_type).payload(payload)).await
+    }
+
+    /// Sends a signal: queued, and met by exactly one wait.
+    ///
+    /// # Errors
+    /// As [`Handle::send_event`].
+    pub async fn signal<T: Serialize + ?Sized>(
+        &self,
+        name: &str,
+        payload: &T,
+    ) -> Result<Delivered> {
+        self.send(Outgoing::signal(name).payload(payload)).await
+    }
+
+    /// Sends an event, a signal or a message with everything that can be said about it.
+    ///
+    /// # Errors
+    /// As [`Handle::send_event`].
+    pub async fn send(&self, outgoing: Outgoing) -> Result<Delivered> {
+        outgoing::send(&self.inner, &self.id, outgoing).await
+    }
+
+    /// What it accepted and has not consumed.
+    ///
+    /// # Errors
+    /// [`Error::InstanceNotFound`] or the store's own.
+    pub async fn buffer(&self) -> Result<Vec<Buffered>> {
+        self.inner.store.buffer(&self.id).await
+    }
+
+    /// What it waits or waited for, oldest first.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn waits(&self) -> Result<Vec<Wait>> {
+        let filter = WaitFilter { instance: Some(self.id.clone()), ..WaitFilter::default() };
+        self.inner.store.waits(filter).await
+    }
+
+    /// Gives an open wait (by the id of its record) another deadline.
+    ///
+    /// # Errors
+    /// [`Error::SubscriptionNotFound`], [`Error::InvalidTransition`] when it is no longer open, or
+    /// the store's own.
+    pub async fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Result<Wait> {
+        self.inner.store.edit_wait(id, timeout_at).await
+    }
+
+    /// Everything it published.
+    ///
+    /// # Errors
+    /// [`Error::InstanceNotFound`] or the store's own.
+    pub async fn outputs(&self) -> Result<Vec<Output>> {
+        self.inner.store.outputs(&self.id).await
+    }
+
+    /// A value it published; `None` when it has not.
+    ///
+    /// # Errors
+    /// When it is not a `T`, [`Error::InstanceNotFound`], or the store's own.
+    pub async fn output<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>> {
+        let outputs = self.outputs().await?;
+        let found = outputs.into_iter().find(|output| *output.key == *key);
+        found.map(|output| output.value.decode()).transpose()
+    }
+
+    /// Waits until it has published a value.
+    ///
+    /// # Errors
+    /// As [`Handle::output`], and [`Error::ShutDown`] when the engine stops before that.
+    pub async fn wait_for_output<T: DeserializeOwned>(&self, key: &str) -> Result<T> {
+        let told = self.inner.output_waiters.add(&self.id, key);
+        if let Some(value) = self.output(key).await? {
+            return Ok(value);
+        }
+        told.await.map_err(|_| Error::ShutDown)?.decode()
     }
 
     /// Pauses: what runs now finishes and is recorded, nothing new begins.

@@ -1,12 +1,14 @@
 //! What the store tells the engine.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::id::InstanceId;
+use crate::instance::Output;
+use crate::json::Json;
 use crate::run::News;
 use crate::store::{Ended, Hint, Listener};
 
@@ -25,10 +27,12 @@ impl Listener for Ear {
                 }
             }
             Hint::Arrived(key, recorded) => {
-                if !inner.residents.tell(key, News::Arrived(Box::new(recorded))) {
+                if !inner.residents.tell(key, News::Arrived(recorded)) {
                     inner.wake(key);
                 }
             }
+            Hint::Due(due) => inner.timers.schedule(due.at, due.key, false),
+            Hint::OutputSet(id, output) => inner.output_waiters.tell(id, &output),
             Hint::Paused(key) => {
                 inner.residents.tell(key, News::Paused);
             }
@@ -42,6 +46,32 @@ impl Listener for Ear {
                 inner.residents.tell(ended.key, News::Ended);
                 inner.waiters.tell(&ended);
             }
+        }
+    }
+}
+
+/// Those who wait for an output of an instance.
+#[derive(Default)]
+pub(super) struct OutputWaiters(Mutex<HashMap<OutputKey, Vec<oneshot::Sender<Json>>>>);
+
+/// An instance and the key of one of its outputs.
+type OutputKey = (InstanceId, Arc<str>);
+
+impl OutputWaiters {
+    pub(super) fn add(&self, id: &InstanceId, key: &str) -> oneshot::Receiver<Json> {
+        let (tell, told) = oneshot::channel();
+        let mut waiters = self.0.lock();
+        let waiting = waiters.entry((id.clone(), key.into())).or_default();
+        waiting.retain(|waiter| !waiter.is_closed());
+        waiting.push(tell);
+        told
+    }
+
+    fn tell(&self, id: InstanceId, output: &Output) {
+        let waiting = self.0.lock().remove(&(id, Arc::clone(&output.key)));
+        for waiter in waiting.into_iter().flatten() {
+            // A waiter that is gone no longer wants to know.
+            let _ = waiter.send(output.value.clone());
         }
     }
 }

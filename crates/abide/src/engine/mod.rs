@@ -6,6 +6,7 @@ mod claims;
 mod handle;
 mod idle;
 mod listener;
+mod outgoing;
 mod prune;
 mod residents;
 mod start;
@@ -27,10 +28,11 @@ use crate::workflow::Registry;
 
 pub use builder::Builder;
 pub use handle::Handle;
+pub use outgoing::Outgoing;
 pub use start::Start;
 
 use idle::Idle;
-use listener::Waiters;
+use listener::{OutputWaiters, Waiters};
 use residents::Residents;
 use timers::Timers;
 
@@ -64,6 +66,7 @@ pub(crate) struct Inner {
     pub(crate) timers: Timers,
     pub(crate) idle: Idle,
     waiters: Waiters,
+    output_waiters: OutputWaiters,
     /// Instances to be read from the store and run.
     claims: mpsc::UnboundedSender<InstanceKey>,
     phase: AtomicU8,

@@ -63,12 +63,14 @@ impl Residents {
 
     /// The instance is there; it hears what came while it was being read.
     pub(crate) fn enter(&self, key: InstanceKey, resident: &Arc<Resident>) {
-        let before = self.slots.lock().insert(key, Slot::Live(Arc::clone(resident)));
-        if let Some(Slot::Loading(kept)) = before {
+        let mut slots = self.slots.lock();
+        // Before anybody can tell it more, or what came first would be heard last.
+        if let Some(Slot::Loading(kept)) = slots.remove(&key) {
             for news in kept {
                 resident.tell(news);
             }
         }
+        slots.insert(key, Slot::Live(Arc::clone(resident)));
     }
 
     /// Loading came to nothing. True when something was told meanwhile, so that somebody must look

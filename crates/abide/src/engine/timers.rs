@@ -98,8 +98,9 @@ pub(super) async fn serve(engine: Weak<Inner>) {
             return;
         }
         let now = inner.env.clock.now();
-        for key in inner.timers.take_due(now) {
-            inner.wake(key);
+        let due = inner.timers.take_due(now);
+        for keys in due.chunks(PAGE) {
+            fall_due(&inner, keys, now).await;
         }
         if now >= read_ahead_at {
             read_ahead_at = now.after(read_ahead(&inner, now).await);
@@ -111,6 +112,20 @@ pub(super) async fn serve(engine: Weak<Inner>) {
             () = inner.timers.changed.notified() => {}
             () = clock.sleep_until(until) => {}
         }
+    }
+}
+
+/// Has the store decide what fell due at these instances, then looks at each of them.
+async fn fall_due(inner: &Inner, keys: &[InstanceKey], now: Timestamp) {
+    if let Err(error) = inner.store.fall_due(keys.to_vec()).await {
+        tracing::warn!(%error, "what fell due could not be decided, trying again");
+        for key in keys {
+            inner.timers.schedule(now.after(Duration::from_secs(1)), *key, true);
+        }
+        return;
+    }
+    for key in keys {
+        inner.wake(*key);
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct PastStep {
     pub(crate) began_at: Timestamp,
     pub(crate) standing: Standing,
     pub(crate) child_id: Option<InstanceId>,
+    /// When a wait gives up.
+    pub(crate) deadline: Option<Timestamp>,
     /// The operation that asked for it on this replay.
     pub(crate) asked: Option<OpId>,
 }
@@ -78,6 +80,8 @@ pub(crate) struct Past {
     /// Steps that were recorded and not yet asked for: while there are any, the workflow is
     /// replaying.
     pub(crate) unasked: usize,
+    /// How often each output was set.
+    pub(crate) outputs: HashMap<Arc<str>, u32>,
     /// Bytes of all recorded results.
     pub(crate) bytes: usize,
     /// The number of the last entry.
@@ -111,6 +115,9 @@ impl Past {
 
     fn record(&mut self, recorded: &Recorded) {
         let entry = &recorded.entry;
+        if let (EntryKind::OutputSet, Some(key)) = (entry.entry, &entry.name) {
+            *self.outputs.entry(Arc::clone(key)).or_default() += 1;
+        }
         let Some(name) = step_of(entry) else { return };
         let step = self.steps.entry(Arc::clone(name)).or_insert_with(|| PastStep {
             kind: entry.step_kind(),
@@ -120,6 +127,7 @@ impl Past {
             began_at: recorded.at,
             standing: Standing::Begun,
             child_id: None,
+            deadline: entry.deadline,
             asked: None,
         });
         if let Some(child) = &entry.child_id {
@@ -145,7 +153,10 @@ impl Past {
                 step.standing = Standing::Exhausted;
                 step.failed = 0;
             }
-            EntryKind::StepCancelled => step.standing = Standing::Cancelled,
+            EntryKind::WaitStarted => step.standing = Standing::Begun,
+            EntryKind::StepCancelled | EntryKind::WaitCancelled => {
+                step.standing = Standing::Cancelled
+            }
             _ => {
                 // The first outcome counts; a cancelled step has none.
                 if let Some(outcome) = entry.outcome()
@@ -182,7 +193,11 @@ impl PastStep {
 /// The step an entry is about, if it is about one.
 fn step_of(entry: &Entry) -> Option<&Arc<str>> {
     match entry.entry {
-        EntryKind::StepStarted
+        EntryKind::WaitStarted
+        | EntryKind::WaitFulfilled
+        | EntryKind::WaitExpired
+        | EntryKind::WaitCancelled
+        | EntryKind::StepStarted
         | EntryKind::StepCompleted
         | EntryKind::StepFailed
         | EntryKind::StepCancelled
@@ -190,7 +205,13 @@ fn step_of(entry: &Entry) -> Option<&Arc<str>> {
         | EntryKind::RetryExhausted
         | EntryKind::SleepStarted
         | EntryKind::SleepCompleted => entry.name.as_ref(),
-        EntryKind::TimeoutSet
+        EntryKind::EventReceived
+        | EntryKind::EventBuffered
+        | EntryKind::EventSuperseded
+        | EntryKind::EventDiscarded
+        | EntryKind::OutputSet
+        | EntryKind::MessageSent
+        | EntryKind::TimeoutSet
         | EntryKind::TimeoutExceeded
         | EntryKind::WorkflowStarted
         | EntryKind::WorkflowCompleted

@@ -6,6 +6,7 @@
 //! one, so a replay takes the same path through `select!` and `join!` as the live run did.
 
 mod attempt;
+mod mail;
 mod reveal;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -44,6 +45,8 @@ pub(crate) struct Op {
     interrupted: u32,
     began_at: Timestamp,
     timeout_ms: Option<u64>,
+    /// When the store is to be asked what became of a wait.
+    deadline: Option<Timestamp>,
 }
 
 impl Op {
@@ -58,6 +61,7 @@ impl Op {
             interrupted: 0,
             began_at,
             timeout_ms: None,
+            deadline: None,
         }
     }
 }
@@ -115,8 +119,12 @@ pub(crate) struct State {
     /// How many of the line come from the history.
     past_left: usize,
     timers: BTreeSet<(Timestamp, OpId)>,
+    /// Deadlines of waits. The store decides what they mean; here they only say when to look.
+    deadlines: BTreeSet<(Timestamp, OpId)>,
     /// Operations that wait for the store, by step.
     outside: HashMap<Arc<str>, OpId>,
+    /// How often each output was set in an earlier life and not yet in this one.
+    outputs_left: HashMap<Arc<str>, u32>,
     /// Operations that run or are about to.
     active: usize,
     steps: u32,
@@ -142,7 +150,12 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(past: Past, context: ContextMap, clock: Arc<dyn Clock>, c: &Config) -> Self {
+    pub(crate) fn new(
+        mut past: Past,
+        context: ContextMap,
+        clock: Arc<dyn Clock>,
+        c: &Config,
+    ) -> Self {
         let mut state = Self {
             clock,
             max_steps: c.run_max_steps,
@@ -154,7 +167,9 @@ impl State {
             past_left: past.order.len(),
             line: VecDeque::new(),
             timers: BTreeSet::new(),
+            deadlines: BTreeSet::new(),
             outside: HashMap::new(),
+            outputs_left: std::mem::take(&mut past.outputs),
             active: 0,
             steps: 0,
             bytes: past.bytes,

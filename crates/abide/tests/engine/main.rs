@@ -11,6 +11,7 @@ mod children;
 mod combine;
 mod compensation;
 mod crash;
+mod events;
 mod lifecycle;
 mod replay;
 mod residency;

@@ -9,7 +9,7 @@ async fn naps(cx: Cx, ran: Ran, times: u32) -> Result<()> {
     for _ in 0..times {
         cx.sleep("nap", "1 second").await?;
     }
-    cx.sleep("long", "1 hour").await
+    cx.wait_for_signal::<()>("long").await.map(|_| ())
 }
 
 on_every_store! {
@@ -33,16 +33,34 @@ on_every_store! {
         let ran = Ran::default();
         let engine = world.engine().workflow("naps", with(&ran, naps)).start().await.unwrap();
         let handle = engine.start("naps", Start::new(&0)).await.unwrap();
-        world.until(&handle, Status::Sleeping).await;
+        world.until(&handle, Status::Waiting).await;
         world.settle().await;
         world.clock.advance(4 * SECOND);
         world.settle().await;
         assert_eq!(engine.resident(), 1);
         world.clock.advance(SECOND);
         assert!(eventually(async || engine.resident() == 0).await);
-        world.clock.advance(HOUR);
+        handle.signal("long", &()).await.unwrap();
         handle.result::<()>().await.unwrap();
         assert_eq!(ran.times("entered"), 2);
+    }
+
+    async fn what_only_time_can_wake_leaves_memory_at_once_unless_it_wakes_soon(world: World) {
+        let engine = world
+            .engine()
+            .workflow("nap", async |cx: Cx, ms: u64| -> Result<()> { cx.sleep("nap", ms).await })
+            .start()
+            .await
+            .unwrap();
+        let soon = engine.start("nap", Start::new(&5000)).await.unwrap();
+        let late = engine.start("nap", Start::new(&5001)).await.unwrap();
+        world.until(&soon, Status::Sleeping).await;
+        world.until(&late, Status::Sleeping).await;
+        assert!(eventually(async || engine.resident() == 1).await);
+        world.settle().await;
+        world.clock.advance(6 * SECOND);
+        soon.result::<()>().await.unwrap();
+        late.result::<()>().await.unwrap();
     }
 
     async fn over_budget_the_longest_parked_go_first(world: World) {
@@ -52,7 +70,7 @@ on_every_store! {
         let mut handles = vec![];
         for _ in 0..10 {
             let handle = engine.start("naps", Start::new(&0)).await.unwrap();
-            world.until(&handle, Status::Sleeping).await;
+            world.until(&handle, Status::Waiting).await;
             world.settle().await;
             handles.push(handle);
         }

@@ -8,7 +8,10 @@ use abide::lifecycle::Control;
 use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Started, Store,
 };
-use abide::{Filter, Instance, InstanceId, InstanceKey, Listed, NewInstance, Page, Timestamp};
+use abide::{
+    Buffered, Delivered, Delivery, Filter, Instance, InstanceId, InstanceKey, Listed, NewInstance,
+    Output, Page, Timestamp, Wait, WaitFilter,
+};
 use tokio::sync::watch;
 
 /// What a test can withhold.
@@ -139,6 +142,30 @@ impl Store for SlowStore {
 
     fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>> {
         self.inner.history(id, after, limit)
+    }
+
+    fn deliver(&self, delivery: Delivery) -> Answer<Delivered> {
+        self.inner.deliver(delivery)
+    }
+
+    fn fall_due(&self, keys: Vec<InstanceKey>) -> Answer<()> {
+        self.inner.fall_due(keys)
+    }
+
+    fn waits(&self, filter: WaitFilter) -> Answer<Vec<Wait>> {
+        self.inner.waits(filter)
+    }
+
+    fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Answer<Wait> {
+        self.inner.edit_wait(id, timeout_at)
+    }
+
+    fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>> {
+        self.inner.buffer(id)
+    }
+
+    fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>> {
+        self.inner.outputs(id)
     }
 
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {

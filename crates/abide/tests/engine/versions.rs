@@ -88,7 +88,7 @@ on_every_store! {
         assert!(eventually(ended).await, "{}", told(&old).await);
         assert_eq!(old.result::<String>().await.unwrap(), "old");
         assert_eq!(new.result::<String>().await.unwrap(), "new");
-        assert!(story(&new).await.contains(&"step.completed patch faster".to_owned()));
+        assert!(story(&new).await.contains(&"step.completed patch[faster]".to_owned()));
     }
 
     async fn changed_code_pauses_the_instance_and_a_corrected_deploy_goes_on(world: World) {

@@ -163,6 +163,9 @@ impl State {
     }
 
     pub(super) fn settle(&mut self, id: OpId, outcome: Outcome) {
+        if let Some(at) = self.op(id).deadline {
+            self.deadlines.remove(&(at, id));
+        }
         self.op(id).stage = Stage::Settled(outcome);
         self.line.push_back(Reveal::Op(id));
     }
@@ -172,6 +175,10 @@ impl State {
     pub(crate) fn dropped(&mut self, id: OpId) -> Option<Json> {
         let op = self.ops.remove(&id)?;
         let kind = op.kind;
+        if kind.is_wait() {
+            self.dropped_wait(id, &op);
+            return None;
+        }
         match op.stage {
             Stage::Settled(outcome) | Stage::Revealed(outcome) => return outcome.ok(),
             Stage::Never => return None,

@@ -50,6 +50,10 @@ impl State {
 
     /// Ends sleeps and begins retries that are due.
     pub(crate) fn tick(&mut self, now: Timestamp) {
+        // The store was asked, or will be, what became of these.
+        while self.deadlines.first().is_some_and(|(at, _)| *at <= now) {
+            self.deadlines.pop_first();
+        }
         while let Some(&(at, id)) = self.timers.first()
             && at <= now
         {
@@ -169,6 +173,7 @@ impl State {
     pub(crate) fn let_go(&mut self) {
         self.ops.clear();
         self.timers.clear();
+        self.deadlines.clear();
         self.outside.clear();
         self.active = 0;
     }
@@ -186,8 +191,11 @@ impl State {
         !self.outside.is_empty()
     }
 
+    /// When something of it falls due.
     pub(crate) fn next_timer(&self) -> Option<Timestamp> {
-        self.timers.first().map(|(at, _)| *at)
+        let timer = self.timers.first().map(|(at, _)| *at);
+        let deadline = self.deadlines.first().map(|(at, _)| *at);
+        timer.into_iter().chain(deadline).min()
     }
 }
 

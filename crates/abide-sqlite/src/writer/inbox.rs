@@ -1,0 +1,333 @@
+//! What instances accepted: written, found and moved from state to state.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use abide::history::EntryKind;
+use abide::meeting::{BufferLoad, kept, of_sent};
+use abide::{Buffer, Buffered, Delivered, Delivery, InstanceKey, Json, Kind, Timestamp};
+use rusqlite::{OptionalExtension, params};
+
+use super::batch::Batch;
+use super::meet::Tale;
+use crate::failure::Trouble;
+use crate::inbox::{self, select_inbox};
+
+/// Forgotten ids per delivery: more than one, so that a lowered limit is reached in time.
+const FORGOTTEN_AT_ONCE: i64 = 8;
+
+/// Where something stands. The words are those of the schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Pending,
+    Delayed,
+    Consumed,
+    Superseded,
+    Dropped,
+}
+
+impl State {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Delayed => "delayed",
+            Self::Consumed => "consumed",
+            Self::Superseded => "superseded",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+/// An entry that may meet a wait, without its payload.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub(super) visible_at: Timestamp,
+    pub(super) key: i64,
+    pub(super) kind: Kind,
+    pub(super) name: Arc<str>,
+}
+
+/// Ordered by visible time, then acceptance.
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.visible_at, self.key).cmp(&(other.visible_at, other.key))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Candidate {}
+
+impl Batch<'_> {
+    /// Whether an instance has open waits or something buffered.
+    pub(super) fn has_mail(&self, key: InstanceKey) -> Result<bool, Trouble> {
+        let mut select = self.connection.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM workflow_event_subscriptions
+                             WHERE instance = ?1 AND status = 'active')
+                 OR EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_pending
+                             WHERE instance = ?1 AND state = 'pending')
+                 OR EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_delayed
+                             WHERE instance = ?1 AND state = 'delayed')",
+        )?;
+        Ok(select.query_row([key.0], |row| row.get(0))?)
+    }
+
+    /// What an id was answered the first time, if it is remembered.
+    pub(super) fn answered(
+        &self,
+        key: InstanceKey,
+        id: &Arc<str>,
+    ) -> Result<Option<Delivered>, Trouble> {
+        let mut select = self.connection.prepare_cached(
+            "SELECT delivered, buffered FROM inbox WHERE instance = ?1 AND id = ?2",
+        )?;
+        let answer = select.query_row(params![key.0, &**id], |row| {
+            let event_id = Arc::clone(id);
+            Ok(Delivered { event_id, delivered: row.get(0)?, buffered: row.get(1)? })
+        });
+        Ok(answer.optional()?)
+    }
+
+    /// What an instance keeps for later, read from indexes alone.
+    pub(super) fn load(&self, key: InstanceKey) -> Result<BufferLoad, Trouble> {
+        let mut select = self.connection.prepare_cached(
+            "SELECT count(*), coalesce(sum(size), 0) FROM (
+                 SELECT size FROM inbox INDEXED BY inbox_pending
+                  WHERE instance = ?1 AND state = 'pending'
+                  UNION ALL
+                 SELECT size FROM inbox INDEXED BY inbox_delayed
+                  WHERE instance = ?1 AND state = 'delayed')",
+        )?;
+        let count = |found: i64| usize::try_from(found).unwrap_or(usize::MAX);
+        Ok(select.query_row([key.0], |row| {
+            Ok(BufferLoad { entries: count(row.get(0)?), bytes: count(row.get(1)?) })
+        })?)
+    }
+
+    /// Stores something that was accepted, with the answer it got, and forgets ids that are older
+    /// than those to be remembered.
+    pub(super) fn insert_sent(
+        &mut self,
+        key: InstanceKey,
+        delivery: &Delivery,
+        state: State,
+        delivered: u32,
+    ) -> Result<Buffered, Trouble> {
+        let sent = kept(delivery, self.keys.inbox(), self.now);
+        let buffered = matches!(state, State::Pending | State::Delayed);
+        let mut insert = self.connection.prepare_cached(
+            "INSERT INTO inbox (key, instance, nth, id, kind, name, payload, size, received_at,
+                 visible_at, consumed_at, source, wake, buffer, state, delivered, buffered)
+             VALUES (?1, ?2, coalesce((SELECT max(nth) FROM inbox WHERE instance = ?2), 0) + 1,
+                 ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+             RETURNING nth",
+        )?;
+        let values = params![
+            sent.key,
+            key.0,
+            &*sent.id,
+            sent.kind.as_str(),
+            &*sent.name,
+            sent.payload.as_ref().map(Json::as_str),
+            sent.payload.as_ref().map_or(0, |p| i64::try_from(p.size()).unwrap_or(i64::MAX)),
+            sent.received_at.0,
+            sent.visible_at.unwrap_or(sent.received_at).0,
+            (state == State::Consumed).then_some(self.now.0),
+            sent.source.as_ref().map(abide::InstanceId::as_str),
+            delivery.wake,
+            sent.buffer.as_str(),
+            state.as_str(),
+            delivered,
+            buffered,
+        ];
+        let nth: i64 = insert.query_row(values, |row| row.get(0))?;
+        self.claims.note_mail(key);
+        self.bytes += sent.payload.as_ref().map_or(0, Json::size);
+        self.forget(key, nth)?;
+        Ok(sent)
+    }
+
+    /// Deletes a few of the oldest that are done with, when there are more than to be remembered.
+    fn forget(&self, key: InstanceKey, newest: i64) -> Result<(), Trouble> {
+        let remembered = i64::try_from(self.limits.remembered_ids).unwrap_or(i64::MAX);
+        let oldest = newest.saturating_sub(remembered);
+        if oldest <= 0 {
+            return Ok(());
+        }
+        let mut delete = self.connection.prepare_cached(
+            "DELETE FROM inbox WHERE key IN (
+                 SELECT key FROM inbox
+                  WHERE instance = ?1 AND nth <= ?2 AND state <> 'pending' AND state <> 'delayed'
+                  ORDER BY nth LIMIT ?3)",
+        )?;
+        delete.execute(params![key.0, oldest, FORGOTTEN_AT_ONCE])?;
+        Ok(())
+    }
+
+    /// Moves an entry on. What is consumed says when; what returns no longer does.
+    pub(super) fn move_to(&self, entry: i64, state: State) -> Result<(), Trouble> {
+        let mut update = self
+            .connection
+            .prepare_cached("UPDATE inbox SET state = ?2, consumed_at = ?3 WHERE key = ?1")?;
+        let consumed_at = (state == State::Consumed).then_some(self.now.0);
+        update.execute(params![entry, state.as_str(), consumed_at])?;
+        Ok(())
+    }
+
+    /// What gives way to something of its type that became visible at a moment, with a key.
+    pub(super) fn older(
+        &self,
+        key: InstanceKey,
+        kind: Kind,
+        name: &str,
+        than: (Timestamp, i64),
+    ) -> Result<Vec<Buffered>, Trouble> {
+        inbox::all(
+            self.connection,
+            select_inbox!(
+                "WHERE instance = ?1 AND kind = ?2 AND name = ?3 AND state = 'pending'
+                   AND buffer = 'latest' AND (visible_at, key) < (?4, ?5)
+                 ORDER BY visible_at, key"
+            ),
+            params![key.0, kind.as_str(), name, than.0.0, than.1],
+        )
+    }
+
+    /// Makes room for a newer one.
+    pub(super) fn supersede(&self, older: &[Buffered], tale: &mut Tale) -> Result<(), Trouble> {
+        for entry in older {
+            self.move_to(entry.key, State::Superseded)?;
+            tale.push(of_sent(EntryKind::EventSuperseded, entry));
+        }
+        Ok(())
+    }
+
+    /// The first entries that a pattern, name or topic covers, at most `limit`, by visible time,
+    /// then acceptance.
+    pub(super) fn candidates(
+        &self,
+        key: InstanceKey,
+        kind: Kind,
+        pattern: &str,
+        limit: usize,
+    ) -> Result<Vec<Candidate>, Trouble> {
+        let is_exact = kind != Kind::Event || !pattern.contains('*');
+        let mut select = self.connection.prepare_cached(if is_exact {
+            "SELECT visible_at, key, name FROM inbox
+                  WHERE instance = ?1 AND kind = ?2 AND name = ?3 AND state = 'pending'
+                  UNION ALL
+                 SELECT visible_at, key, name FROM inbox
+                  WHERE instance = ?1 AND kind = ?2 AND name = ?3 AND state = 'delayed'
+                    AND visible_at <= ?4
+                  ORDER BY visible_at, key"
+        } else {
+            "SELECT visible_at, key, name FROM inbox
+                  WHERE instance = ?1 AND kind = ?2 AND ?3 <> '' AND state = 'pending'
+                  UNION ALL
+                 SELECT visible_at, key, name FROM inbox
+                  WHERE instance = ?1 AND kind = ?2 AND state = 'delayed' AND visible_at <= ?4
+                  ORDER BY visible_at, key"
+        })?;
+        let mut rows = select.query(params![key.0, kind.as_str(), pattern, self.now.0])?;
+        let mut found = Vec::new();
+        while found.len() < limit {
+            let Some(row) = rows.next()? else { break };
+            let name: Arc<str> = row.get(2)?;
+            if is_exact || abide::pattern::matches(pattern, &name) {
+                let visible_at = Timestamp(row.get(0)?);
+                found.push(Candidate { visible_at, key: row.get(1)?, kind, name });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether something delayed has become visible.
+    pub(super) fn has_ripe(&self, key: InstanceKey) -> Result<bool, Trouble> {
+        let mut select = self.connection.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM inbox
+               WHERE instance = ?1 AND state = 'delayed' AND visible_at <= ?2)",
+        )?;
+        Ok(select.query_row([key.0, self.now.0], |row| row.get(0))?)
+    }
+
+    /// What became visible by now, in order, and whether it wakes.
+    pub(super) fn ripe(&self, key: InstanceKey) -> Result<Vec<(Buffered, bool)>, Trouble> {
+        let mut select = self.connection.prepare_cached(
+            "SELECT key, id, kind, name, payload, received_at, visible_at, source, buffer, wake
+               FROM inbox WHERE instance = ?1 AND state = 'delayed' AND visible_at <= ?2
+              ORDER BY visible_at, key",
+        )?;
+        let mut rows = select.query([key.0, self.now.0])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push((inbox::buffered(row)?, row.get(9)?));
+        }
+        Ok(found)
+    }
+
+    /// Gives back what was consumed, each to its place in the buffer, unless a newer one has taken
+    /// that. Answers with what is back.
+    pub(super) fn give_back(
+        &self,
+        key: InstanceKey,
+        ids: &[Arc<str>],
+        tale: &mut Tale,
+    ) -> Result<Vec<i64>, Trouble> {
+        let mut freed = Vec::new();
+        for id in ids {
+            freed.append(&mut inbox::all(
+                self.connection,
+                select_inbox!("WHERE instance = ?1 AND id = ?2 AND state = 'consumed'"),
+                params![key.0, &**id],
+            )?);
+        }
+        freed.sort_by_key(|entry| (entry.visible_at.unwrap_or(entry.received_at), entry.key));
+        freed.dedup_by_key(|entry| entry.key);
+        freed.iter().try_for_each(|entry| self.move_to(entry.key, State::Pending))?;
+        let mut returned = Vec::new();
+        for entry in &freed {
+            if entry.buffer == Buffer::Latest && self.has_newer(key, entry)? {
+                self.move_to(entry.key, State::Superseded)?;
+                tale.push(of_sent(EntryKind::EventSuperseded, entry));
+            } else {
+                tale.push(of_sent(EntryKind::EventBuffered, entry));
+                returned.push(entry.key);
+            }
+        }
+        Ok(returned)
+    }
+
+    fn has_newer(&self, key: InstanceKey, entry: &Buffered) -> Result<bool, Trouble> {
+        let mut select = self.connection.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM inbox
+               WHERE instance = ?1 AND kind = ?2 AND name = ?3 AND state = 'pending'
+                 AND (visible_at, key) > (?4, ?5))",
+        )?;
+        let since = entry.visible_at.unwrap_or(entry.received_at);
+        let values = params![key.0, entry.kind.as_str(), &*entry.name, since.0, entry.key];
+        Ok(select.query_row(values, |row| row.get(0))?)
+    }
+
+    /// Discards what is buffered: its instance ends.
+    pub(super) fn discard(&self, key: InstanceKey, tale: &mut Tale) -> Result<(), Trouble> {
+        let left = inbox::buffer(self.connection, key)?;
+        let mut update = self
+            .connection
+            .prepare_cached("UPDATE inbox SET state = 'discarded' WHERE key = ?1")?;
+        for entry in &left {
+            update.execute([entry.key])?;
+            tale.push(of_sent(EntryKind::EventDiscarded, entry));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,45 @@
+//! What instances publish, and those who wait for it.
+
+use std::sync::Arc;
+
+use abide::meeting::{has_expired, output_arrived};
+use abide::store::Hint;
+use abide::{Json, Output};
+use rusqlite::params;
+
+use super::batch::Batch;
+use super::commit::Speaker;
+use crate::failure::Trouble;
+use crate::waits::{self, select_waits};
+
+impl Batch<'_> {
+    /// Sets an output. Open waits for it, of any instance, are met.
+    pub(super) fn set_output(
+        &mut self,
+        speaker: &Speaker,
+        key: &Arc<str>,
+        value: &Json,
+    ) -> Result<(), Trouble> {
+        let mut upsert = self.connection.prepare_cached(
+            "INSERT INTO outputs (instance, key, value, updated_at) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (instance, key)
+             DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
+        )?;
+        upsert.execute(params![speaker.key.0, &**key, value.as_str(), self.now.0])?;
+        let output = Output { key: Arc::clone(key), value: value.clone(), updated_at: self.now };
+        self.hints.push(Hint::OutputSet(speaker.id.clone(), output));
+        let open = waits::all(
+            self.connection,
+            select_waits!(
+                "WHERE output_of = ?1 AND event_pattern = ?2 AND status = 'active' ORDER BY key"
+            ),
+            params![speaker.id.as_str(), &**key],
+        )?;
+        let now = self.now;
+        for wait in open.iter().filter(|wait| !has_expired(wait, now)) {
+            self.close_fulfilled(wait, None)?;
+            self.arrive(wait.instance, output_arrived(wait, value))?;
+        }
+        Ok(())
+    }
+}

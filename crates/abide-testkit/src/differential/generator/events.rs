@@ -1,0 +1,119 @@
+//! Sending and waiting. Few names, so that things meet; few ids, so that some come twice.
+
+use std::sync::Arc;
+
+use abide::{
+    Buffer, Delivery, Hears, Kind, NewSend, NewTake, NewWait, OnTerminal, Timestamp, Transition,
+    WaitFilter, WaitStatus,
+};
+
+use super::super::operation::Operation;
+use super::{Generator, STEPS};
+use crate::fixture::{delivery, json};
+
+const TYPES: [&str; 3] = ["e", "e.x", "e.x.y"];
+const PATTERNS: [&str; 4] = ["e", "e.x", "e.*", "**"];
+const NAMES: [&str; 2] = ["s", "t"];
+const OUTPUTS: [&str; 2] = ["p", "q"];
+
+impl Generator {
+    pub(super) fn event_operation(&mut self) -> Operation {
+        match self.random.u32(..12) {
+            0..7 => Operation::Deliver(self.delivery()),
+            7..10 => {
+                let ids = (0..self.random.usize(1..4)).map(|_| self.busy_id()).collect();
+                Operation::FallDue(ids)
+            }
+            10 => {
+                let wait = self.random.u32(..=self.waits);
+                Operation::EditWait(format!("sub_{wait}"), self.deadline())
+            }
+            _ => Operation::Waits(self.wait_filter()),
+        }
+    }
+
+    /// Sometimes what a transition has to do with events.
+    pub(super) fn with_events(&mut self, mut transition: Transition) -> Transition {
+        for _ in 0..self.random.usize(..4) {
+            let wait = self.wait();
+            transition.waits.push(wait);
+        }
+        for _ in 0..self.random.usize(..6).saturating_sub(3) {
+            transition.cancels.push(Arc::from(self.pick(&STEPS)));
+        }
+        if self.one_in(5) {
+            let value = json(self.random.u8(..));
+            transition.outputs.push((Arc::from(self.pick(&OUTPUTS)), value));
+        }
+        if self.one_in(5) {
+            let step = Arc::from(self.pick(&STEPS));
+            let delivery = Delivery { source: Some(self.id()), ..self.delivery() };
+            transition.sends.push(NewSend { step, delivery });
+        }
+        if self.one_in(6) {
+            let (kind, pattern) = self.pattern();
+            transition.takes.push(NewTake { step: Arc::from(self.pick(&STEPS)), kind, pattern });
+        }
+        transition
+    }
+
+    fn wait(&mut self) -> NewWait {
+        self.waits += 1;
+        let hears = if self.one_in(6) {
+            Hears::Output { of: self.busy_id(), key: Arc::from(self.pick(&OUTPUTS)) }
+        } else {
+            let (kind, pattern) = self.pattern();
+            Hears::Sent { kind, pattern }
+        };
+        NewWait {
+            id: format!("sub_{}", self.waits).into(),
+            step: Arc::from(self.pick(&STEPS)),
+            hears,
+            timeout_at: self.deadline(),
+        }
+    }
+
+    fn deadline(&mut self) -> Option<Timestamp> {
+        self.one_in(3).then(|| self.moment())
+    }
+
+    fn kind(&mut self) -> Kind {
+        *self.random.choice(&[Kind::Event, Kind::Event, Kind::Signal, Kind::Message]).unwrap()
+    }
+
+    fn pattern(&mut self) -> (Kind, Arc<str>) {
+        let kind = self.kind();
+        let from: &[&'static str] = if kind == Kind::Event { &PATTERNS } else { &NAMES };
+        (kind, Arc::from(self.pick(from)))
+    }
+
+    fn delivery(&mut self) -> Delivery {
+        let kind = self.kind();
+        let is_event = kind == Kind::Event;
+        let name = if is_event { self.pick(&TYPES) } else { self.pick(&NAMES) };
+        let policies = [Buffer::Latest, Buffer::Latest, Buffer::Queue, Buffer::None];
+        let policy = policies[self.random.usize(..policies.len())];
+        let on_terminal = if self.one_in(2) { OnTerminal::Ignore } else { OnTerminal::Error };
+        self.sent += self.random.u32(..4).min(1);
+        Delivery {
+            payload: self.one_in(2).then(|| json(self.random.u8(..))),
+            on_terminal,
+            visible_at: self.one_in(4).then(|| self.moment()),
+            wake: !self.one_in(5),
+            buffer: if is_event { policy } else { Buffer::Queue },
+            refused: self.one_in(20).then(|| "not declared".to_owned()),
+            ..delivery(kind, self.busy_id().as_str(), name, &format!("m{}", self.sent))
+        }
+    }
+
+    fn wait_filter(&mut self) -> WaitFilter {
+        let statuses = [WaitStatus::Active, WaitStatus::Fulfilled, WaitStatus::Cancelled];
+        WaitFilter {
+            id: self.one_in(4).then(|| format!("sub_{}", self.random.u32(..=self.waits))),
+            instance: self.one_in(3).then(|| self.id()),
+            pattern: self.one_in(3).then(|| self.pick(&PATTERNS).to_owned()),
+            status: self.one_in(2).then(|| statuses[self.random.usize(..statuses.len())]),
+            step: self.one_in(4).then(|| self.pick(&STEPS).to_owned()),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Waits: reached, dropped, looked at and edited.
+
+use abide::meeting::{expired, has_expired, output_arrived};
+use abide::{
+    Error, Hears, InstanceKey, Json, NewWait, Result, Timestamp, Wait, WaitFilter, WaitStatus,
+};
+
+use super::mailbox::{Held, Settled};
+use super::state::State;
+
+impl State {
+    /// Registers waits and matches them together, as if what is already there had come a moment
+    /// later. What `returned` from a dropped wait is offered to the waits that were open before,
+    /// too.
+    pub(super) fn reach(
+        &mut self,
+        key: InstanceKey,
+        new: &[NewWait],
+        returned: &[i64],
+    ) -> Result<()> {
+        let (now, before) = (self.now, self.last_wait);
+        for wait in new {
+            self.register(key, wait)?;
+        }
+        let mailbox = &mut self.kept(key)?.mailbox;
+        let mut settled = Settled::new();
+        for mail in mailbox.visible(now) {
+            let (since, is_back) = (mailbox.mail(mail).since(), returned.contains(&mail));
+            settled.extend(mailbox.offer(mail, now, |wait| {
+                wait.key > before || (is_back && !has_expired(wait, since))
+            }));
+        }
+        for wait in mailbox.open().into_iter().filter(|wait| wait.key > before) {
+            settled.extend(self.settle(key, &wait)?);
+        }
+        let row: Vec<_> = settled.into_values().collect();
+        self.happen(key, &row)
+    }
+
+    fn register(&mut self, key: InstanceKey, new: &NewWait) -> Result<()> {
+        self.last_wait += 1;
+        let (now, place) = (self.now, self.last_wait);
+        let kept = self.kept(key)?;
+        let wait = Wait {
+            key: place,
+            id: new.id.clone(),
+            instance: key,
+            instance_id: kept.instance.id.clone(),
+            run: kept.instance.run,
+            step: new.step.clone(),
+            hears: new.hears.clone(),
+            status: WaitStatus::Active,
+            created_at: now,
+            timeout_at: new.timeout_at,
+            fulfilled_at: None,
+            fulfilled_by: None,
+        };
+        kept.mailbox.waits.push(Held { wait, mail: None });
+        Ok(())
+    }
+
+    /// What a wait comes to that nothing in the buffer met: an output that is there already, or a
+    /// deadline that has passed.
+    fn settle(&mut self, key: InstanceKey, wait: &Wait) -> Result<Settled> {
+        let (now, output) = (self.now, self.output_for(&wait.hears));
+        let held = self.kept(key)?.mailbox.waits.iter_mut().find(|held| held.wait.key == wait.key);
+        let mut settled = Settled::new();
+        if let (Some(held), Some(value)) = (held, &output) {
+            held.fulfil(None, now);
+            settled.insert(wait.key, output_arrived(wait, value));
+        } else if has_expired(wait, now) {
+            self.wait(key, wait.key)?.wait.status = WaitStatus::Expired;
+            settled.insert(wait.key, expired(wait));
+        }
+        Ok(settled)
+    }
+
+    fn output_for(&self, hears: &Hears) -> Option<Json> {
+        let Hears::Output { of, key } = hears else { return None };
+        let outputs = &self.kept.get(self.keys.get(of)?)?.outputs;
+        outputs.get(key).map(|output| output.value.clone())
+    }
+
+    pub(super) fn wait(&mut self, of: InstanceKey, key: i64) -> Result<&mut Held> {
+        let mut waits = self.kept(of)?.mailbox.waits.iter_mut();
+        let found = waits.find(|held| held.wait.key == key);
+        found.ok_or_else(|| Error::corrupt(format!("no wait {key}")))
+    }
+
+    /// All waits there are, oldest first.
+    pub(super) fn waits(&self, filter: &WaitFilter) -> Vec<Wait> {
+        let all = self.kept.values().flat_map(|kept| &kept.mailbox.waits).map(|held| &held.wait);
+        let mut found: Vec<Wait> = all.filter(|wait| filter.matches(wait)).cloned().collect();
+        found.sort_by_key(|wait| wait.key);
+        found
+    }
+
+    /// Gives an open wait another deadline. One that has passed is decided when it falls due.
+    pub(super) fn edit_wait(&mut self, id: &str, timeout_at: Option<Timestamp>) -> Result<Wait> {
+        let filter = WaitFilter { id: Some(id.to_owned()), ..WaitFilter::default() };
+        let Some(found) = self.waits(&filter).pop() else {
+            return Err(Error::SubscriptionNotFound { id: id.to_owned() });
+        };
+        let key = found.instance;
+        if found.status != WaitStatus::Active {
+            let status = self.kept(key)?.instance.status();
+            let action = "move the deadline of a wait that is not open, of";
+            return Err(Error::InvalidTransition { id: found.instance_id, status, action });
+        }
+        let held = self.wait(key, found.key)?;
+        held.wait.timeout_at = timeout_at;
+        let edited = held.wait.clone();
+        self.keep_awake(key)?;
+        Ok(edited)
+    }
+}

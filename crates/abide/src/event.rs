@@ -1,0 +1,143 @@
+//! What is sent to an instance: events, signals and messages.
+//!
+//! Three kinds that never meet: a wait hears only its own. An event is heard by every open wait that
+//! matches; a signal or a message by exactly one, the oldest.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::history::StepKind;
+use crate::id::InstanceId;
+use crate::json::Json;
+use crate::status::words;
+use crate::time::Timestamp;
+
+words! {
+    /// What was sent.
+    Kind, "kind", {
+        /// By type, to every wait that matches.
+        Event = "event",
+        /// By name, to one wait; always queued.
+        Signal = "signal",
+        /// By topic, from an instance or from outside, to one wait; always queued.
+        Message = "message",
+    }
+}
+
+impl Kind {
+    /// The kind of step that waits for it.
+    #[must_use]
+    pub fn wait(self) -> StepKind {
+        match self {
+            Self::Event => StepKind::Event,
+            Self::Signal => StepKind::Signal,
+            Self::Message => StepKind::Message,
+        }
+    }
+}
+
+words! {
+    /// What happens to an event that nobody waits for.
+    Buffer, "buffer policy", {
+        /// The newest of its type is kept; it replaces the one before.
+        Latest = "latest",
+        /// All are kept, first in, first out.
+        Queue = "queue",
+        /// It is dropped.
+        None = "none",
+    }
+}
+
+/// What to answer for an instance that has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnTerminal {
+    /// [`crate::Error::NotRunning`].
+    #[default]
+    Error,
+    /// Accepted, and nothing comes of it.
+    Ignore,
+}
+
+/// Something on its way to an instance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delivery {
+    /// The instance.
+    pub to: InstanceId,
+    /// What it is.
+    pub kind: Kind,
+    /// Its type, name or topic.
+    pub name: Arc<str>,
+    /// Its payload; absent is not the same as `null`.
+    pub payload: Option<Json>,
+    /// Its id, chosen before the first try. The same id again to the same instance is answered as
+    /// the first time.
+    pub id: Arc<str>,
+    /// The instance that sent it.
+    pub source: Option<InstanceId>,
+    /// What to answer for an instance that has ended.
+    pub on_terminal: OnTerminal,
+    /// Not to be seen before.
+    pub visible_at: Option<Timestamp>,
+    /// Whether it may resume a wait that is open; if not, it is looked at when the instance next
+    /// runs for another reason.
+    pub wake: bool,
+    /// What happens to it when nobody waits.
+    pub buffer: Buffer,
+    /// Why its type or payload is not acceptable, if so. Checked outside the store, answered in the
+    /// order of the rules.
+    pub refused: Option<String>,
+}
+
+/// What became of a delivery.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Delivered {
+    /// The id of what was sent.
+    pub event_id: Arc<str>,
+    /// How many waits it fulfilled.
+    pub delivered: u32,
+    /// Whether it was kept for a later wait.
+    pub buffered: bool,
+}
+
+/// An event, signal or message as a workflow receives it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event<T> {
+    /// Its id.
+    pub id: String,
+    /// Its type, name or topic.
+    #[serde(rename = "type")]
+    pub event_type: String,
+    /// Its payload. An absent one reads as `None` when `T` is an `Option`.
+    pub payload: T,
+    /// The instance that sent it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// When it was accepted.
+    #[serde(rename = "time")]
+    pub received_at: Timestamp,
+}
+
+/// What an instance accepted and has not consumed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Buffered {
+    /// Its place in the order of acceptance, over all instances of a store.
+    pub key: i64,
+    /// Its id.
+    pub id: Arc<str>,
+    /// What it is.
+    pub kind: Kind,
+    /// Its type, name or topic.
+    pub name: Arc<str>,
+    /// Its payload.
+    pub payload: Option<Json>,
+    /// When it was accepted.
+    pub received_at: Timestamp,
+    /// Not to be seen before.
+    pub visible_at: Option<Timestamp>,
+    /// The instance that sent it.
+    pub source: Option<InstanceId>,
+    /// What happens to it when a newer one comes.
+    pub buffer: Buffer,
+}

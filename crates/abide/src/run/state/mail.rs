@@ -1,0 +1,136 @@
+//! Waits, looks, messages and outputs: asked here, decided by the store.
+
+use std::sync::Arc;
+
+use crate::event::{Delivery, Kind};
+use crate::history::{Entry, EntryKind, StepKind};
+use crate::instance::{NewSend, NewTake};
+use crate::json::Json;
+use crate::run::past::Standing;
+use crate::time::Timestamp;
+use crate::wait::{Hears, NewWait};
+
+use super::{Op, OpId, Stage, State};
+
+impl State {
+    /// Asks for a wait. `timeout_at` is taken when the wait is first reached; a replay keeps it.
+    pub(crate) fn begin_wait(
+        &mut self,
+        name: &Arc<str>,
+        hears: &Hears,
+        timeout_at: impl FnOnce(Timestamp) -> Option<Timestamp>,
+        id: impl FnOnce() -> Arc<str>,
+    ) -> OpId {
+        let kind = match hears {
+            Hears::Sent { kind, .. } => kind.wait(),
+            Hears::Output { .. } => StepKind::Output,
+        };
+        let (op, standing) = self.ask(name, kind);
+        match standing {
+            None => {
+                let timeout_at = timeout_at(self.clock.now());
+                self.record(&Entry {
+                    pattern: Some(hears.pattern().into()),
+                    deadline: timeout_at,
+                    ..Entry::of_step(EntryKind::WaitStarted, name, kind)
+                });
+                let (step, hears) = (Arc::clone(name), hears.clone());
+                self.next.waits.push(NewWait { id: id(), step, hears, timeout_at });
+                self.wait_outside(op);
+                self.deadline(op, timeout_at);
+            }
+            Some(Standing::Begun) => {
+                self.wait_outside(op);
+                let timeout_at = self.past.steps.get(name).and_then(|step| step.deadline);
+                self.deadline(op, timeout_at);
+            }
+            Some(Standing::Settled(outcome)) => self.op(op).stage = Stage::Settled(outcome),
+            Some(Standing::Until(_) | Standing::Exhausted | Standing::Cancelled) => {}
+        }
+        op
+    }
+
+    /// A wait with a deadline wants its instance looked at then. The store decides what it means.
+    fn deadline(&mut self, op: OpId, at: Option<Timestamp>) {
+        if let Some(at) = at {
+            self.deadlines.insert((at, op));
+            self.op(op).deadline = Some(at);
+        }
+    }
+
+    /// Asks whether something is already there.
+    pub(crate) fn begin_take(&mut self, name: &Arc<str>, kind: Kind, pattern: &Arc<str>) -> OpId {
+        let (step, pattern) = (Arc::clone(name), Arc::clone(pattern));
+        self.begin_at_store(name, StepKind::Take, |next| {
+            next.takes.push(NewTake { step, kind, pattern });
+        })
+    }
+
+    /// Sends a message.
+    pub(crate) fn begin_send(
+        &mut self,
+        name: &Arc<str>,
+        delivery: impl FnOnce() -> Delivery,
+    ) -> OpId {
+        let step = Arc::clone(name);
+        self.begin_at_store(name, StepKind::Send, |next| {
+            next.sends.push(NewSend { step, delivery: delivery() });
+        })
+    }
+
+    /// Asks for something that the store settles in the very commit that holds it.
+    fn begin_at_store(
+        &mut self,
+        name: &Arc<str>,
+        kind: StepKind,
+        ask: impl FnOnce(&mut crate::instance::Transition),
+    ) -> OpId {
+        let (op, standing) = self.ask(name, kind);
+        match standing {
+            None => {
+                ask(&mut self.next);
+                let started = Entry::of_step(EntryKind::StepStarted, name, kind);
+                self.record(&started);
+                self.wait_outside(op);
+            }
+            Some(Standing::Settled(outcome)) => self.op(op).stage = Stage::Settled(outcome),
+            Some(_) => self.wait_outside(op),
+        }
+        op
+    }
+
+    /// Sets an output, unless an earlier life did.
+    pub(crate) fn set_output(&mut self, key: &Arc<str>, value: Json) {
+        if let Some(left) = self.outputs_left.get_mut(key)
+            && *left > 0
+        {
+            *left -= 1;
+            return;
+        }
+        self.record(&Entry {
+            name: Some(Arc::clone(key)),
+            payload: Some(value.clone()),
+            ..Entry::new(EntryKind::OutputSet)
+        });
+        self.next.outputs.push((Arc::clone(key), value));
+    }
+
+    /// The future of a wait was dropped while its workflow lives: whatever met it goes back.
+    pub(super) fn dropped_wait(&mut self, id: OpId, op: &Op) {
+        if let Some(at) = op.deadline {
+            self.deadlines.remove(&(at, id));
+        }
+        match op.stage {
+            Stage::Outside => {
+                self.outside.remove(&op.name);
+            }
+            Stage::Settled(_) => {}
+            _ => return,
+        }
+        if self.dropping {
+            return;
+        }
+        self.record(&Entry::of_step(EntryKind::WaitCancelled, &op.name, op.kind));
+        self.next.cancels.push(Arc::clone(&op.name));
+    }
+}
