@@ -8,6 +8,7 @@
 //! it does next gathers for the next commit; but nothing it asked for *begins* before the record of
 //! it is durable.
 
+mod agenda;
 mod ending;
 mod flight;
 mod past;

@@ -9,7 +9,7 @@ mod attempt;
 mod mail;
 mod reveal;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -26,6 +26,7 @@ use crate::json::Json;
 use crate::retry::Retry;
 use crate::time::{Clock, Timestamp};
 
+use super::agenda::Agenda;
 use super::past::{Past, PastReveal, Standing};
 
 /// Names one operation of this life of the run; not stored.
@@ -118,9 +119,9 @@ pub(crate) struct State {
     line: VecDeque<Reveal>,
     /// How many of the line come from the history.
     past_left: usize,
-    timers: BTreeSet<(Timestamp, OpId)>,
+    timers: Agenda,
     /// Deadlines of waits. The store decides what they mean; here they only say when to look.
-    deadlines: BTreeSet<(Timestamp, OpId)>,
+    deadlines: Agenda,
     /// Operations that wait for the store, by step.
     outside: HashMap<Arc<str>, OpId>,
     /// How often each output was set in an earlier life and not yet in this one.
@@ -166,8 +167,8 @@ impl State {
             last_op: 0,
             past_left: past.order.len(),
             line: VecDeque::new(),
-            timers: BTreeSet::new(),
-            deadlines: BTreeSet::new(),
+            timers: Agenda::default(),
+            deadlines: Agenda::default(),
             outside: HashMap::new(),
             outputs_left: std::mem::take(&mut past.outputs),
             active: 0,

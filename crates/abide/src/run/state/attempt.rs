@@ -152,7 +152,7 @@ impl State {
 
     pub(super) fn rest(&mut self, id: OpId, until: Timestamp) {
         self.op(id).stage = Stage::Until(until);
-        self.timers.insert((until, id));
+        self.timers.insert(until, id);
     }
 
     pub(super) fn wait_outside(&mut self, id: OpId) {
@@ -164,7 +164,7 @@ impl State {
 
     pub(super) fn settle(&mut self, id: OpId, outcome: Outcome) {
         if let Some(at) = self.op(id).deadline {
-            self.deadlines.remove(&(at, id));
+            self.deadlines.remove(at, id);
         }
         self.op(id).stage = Stage::Settled(outcome);
         self.line.push_back(Reveal::Op(id));
@@ -185,9 +185,7 @@ impl State {
             _ if self.dropping => return None,
             Stage::Held | Stage::Attempt => self.active -= 1,
             Stage::Exhausted => {}
-            Stage::Until(at) => {
-                self.timers.remove(&(at, id));
-            }
+            Stage::Until(at) => self.timers.remove(at, id),
             Stage::Outside => {
                 self.outside.remove(&op.name);
             }

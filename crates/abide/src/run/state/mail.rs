@@ -53,7 +53,7 @@ impl State {
     /// A wait with a deadline wants its instance looked at then. The store decides what it means.
     fn deadline(&mut self, op: OpId, at: Option<Timestamp>) {
         if let Some(at) = at {
-            self.deadlines.insert((at, op));
+            self.deadlines.insert(at, op);
             self.op(op).deadline = Some(at);
         }
     }
@@ -118,7 +118,7 @@ impl State {
     /// The future of a wait was dropped while its workflow lives: whatever met it goes back.
     pub(super) fn dropped_wait(&mut self, id: OpId, op: &Op) {
         if let Some(at) = op.deadline {
-            self.deadlines.remove(&(at, id));
+            self.deadlines.remove(at, id);
         }
         match op.stage {
             Stage::Outside => {

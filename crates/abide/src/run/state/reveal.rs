@@ -51,13 +51,8 @@ impl State {
     /// Ends sleeps and begins retries that are due.
     pub(crate) fn tick(&mut self, now: Timestamp) {
         // The store was asked, or will be, what became of these.
-        while self.deadlines.first().is_some_and(|(at, _)| *at <= now) {
-            self.deadlines.pop_first();
-        }
-        while let Some(&(at, id)) = self.timers.first()
-            && at <= now
-        {
-            self.timers.pop_first();
+        while self.deadlines.pop_due(now).is_some() {}
+        while let Some(id) = self.timers.pop_due(now) {
             let op = self.op(id);
             if op.kind == StepKind::Step {
                 self.start_attempt(id);
@@ -193,9 +188,7 @@ impl State {
 
     /// When something of it falls due.
     pub(crate) fn next_timer(&self) -> Option<Timestamp> {
-        let timer = self.timers.first().map(|(at, _)| *at);
-        let deadline = self.deadlines.first().map(|(at, _)| *at);
-        timer.into_iter().chain(deadline).min()
+        self.timers.first().into_iter().chain(self.deadlines.first()).min()
     }
 }
 
