@@ -50,3 +50,12 @@ fn a_failed_trip_is_undone_last_booking_first() {
     );
     assert!(lines[4].contains("card declined"), "{printed}");
 }
+
+#[test]
+fn an_approval_may_come_early_or_late() {
+    let printed = run(env!("CARGO_BIN_EXE_approval"));
+    assert!(printed.contains("early: approved\n"), "{printed}");
+    assert!(printed.contains("late: waiting for approval\n"), "{printed}");
+    assert!(printed.contains("reminder 1\n"), "{printed}");
+    assert!(printed.contains("late: delivered to 1\n") && printed.ends_with("late: rejected\n"));
+}

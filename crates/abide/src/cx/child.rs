@@ -17,9 +17,10 @@ use crate::history::StepKind;
 use crate::id::InstanceId;
 use crate::instance::{NewChild, NewInstance};
 use crate::json::Json;
-use crate::run::{OpId, Resident};
+use crate::run::OpId;
 
 use super::Cx;
+use super::asked::Asked;
 
 /// A child that is awaited; see [`Cx::child`].
 ///
@@ -36,42 +37,41 @@ pub struct Detached(Start);
 
 /// What both have in common.
 struct Start {
-    cx: Cx,
+    asked: Asked,
+    request: Request,
+    child: Option<InstanceId>,
+}
+
+/// The child that is wanted.
+struct Request {
     workflow: Arc<str>,
     input: Result<Json>,
     id: Option<Result<InstanceId>>,
     timeout: Option<Result<Duration>>,
-    name: Result<Arc<str>>,
-    op: Option<OpId>,
-    child: Option<InstanceId>,
 }
 
 impl<O> Child<O> {
     pub(super) fn new(cx: &Cx, workflow: &str, input: &impl Serialize) -> Self {
-        let start = Start {
-            cx: cx.clone(),
+        let request = Request {
             workflow: workflow.into(),
             input: Json::encode(input),
             id: None,
             timeout: None,
-            name: cx.use_name(workflow),
-            op: None,
-            child: None,
         };
+        let start = Start { asked: Asked::new(cx, cx.use_name(workflow)), request, child: None };
         Self { start, output: PhantomData }
     }
 
     /// The child's id; generated when not given.
     pub fn id(mut self, id: impl AsRef<str>) -> Self {
-        self.start.id = Some(InstanceId::new(id));
+        self.start.request.id = Some(InstanceId::new(id));
         self
     }
 
     /// The child fails with `WORKFLOW_TIMEOUT` when it takes longer.
     pub fn timeout(mut self, timeout: impl IntoDuration) -> Self {
-        self.start.timeout = Some(timeout.into_duration().map_err(|refused| Error::Invalid {
-            what: "child timeout".into(),
-            message: refused.to_string(),
+        self.start.request.timeout = Some(timeout.into_duration().map_err(|refused| {
+            Error::Invalid { what: "child timeout".into(), message: refused.to_string() }
         }));
         self
     }
@@ -83,30 +83,44 @@ impl<O> Child<O> {
 }
 
 impl Start {
-    fn begin(&mut self, kind: StepKind) -> Result<OpId> {
-        if let Some(op) = self.op {
-            return Ok(op);
-        }
-        let resident: &Resident = &self.cx.resident;
-        resident.check_current()?;
-        let name = self.name.as_ref().map_err(Clone::clone)?;
+    fn poll(&mut self, kind: StepKind, task: &mut Context<'_>) -> Poll<Result<Json>> {
+        let Self { asked, request, child } = self;
+        let outcome = asked.poll(task, |cx, name| {
+            let (op, id) = request.begin(cx, name, kind)?;
+            *child = id;
+            Ok(op)
+        });
+        outcome.map(|outcome| outcome?.map_err(|failure| self.failed(failure)))
+    }
+
+    fn failed(&self, failure: Failure) -> Error {
+        let child = self.child.as_ref().map(ToString::to_string);
+        let child = child.unwrap_or_else(|| self.request.workflow.to_string());
+        Error::ChildFailed { child, failure }
+    }
+}
+
+impl Request {
+    fn begin(
+        &self,
+        cx: &Cx,
+        name: &Arc<str>,
+        kind: StepKind,
+    ) -> Result<(OpId, Option<InstanceId>)> {
         // What was started in an earlier life needs nobody here who could start it.
-        let child = if resident.state.lock().is_recorded(name) {
+        let child = if cx.resident.state.lock().is_recorded(name) {
             None
         } else {
             let (step, awaited) = (Arc::clone(name), kind == StepKind::Child);
-            Some(NewChild { instance: self.new_instance()?, step, awaited })
+            Some(NewChild { instance: self.new_instance(cx)?, step, awaited })
         };
-        let (op, id) = resident.state.lock().begin_child(name, kind, child);
-        self.op = Some(op);
-        self.child = id;
-        Ok(op)
+        Ok(cx.resident.state.lock().begin_child(name, kind, child))
     }
 
-    fn new_instance(&self) -> Result<NewInstance> {
-        let env = &self.cx.resident.env;
+    fn new_instance(&self, cx: &Cx) -> Result<NewInstance> {
+        let env = &cx.resident.env;
         let input = self.input.as_ref().map_err(Clone::clone)?.clone();
-        self.cx.check_size("the child's input", &input)?;
+        cx.check_size("the child's input", &input)?;
         Ok(NewInstance {
             id: match &self.id {
                 Some(id) => id.clone()?,
@@ -121,31 +135,6 @@ impl Start {
             timeout: self.timeout.clone().transpose()?,
             first: None,
         })
-    }
-
-    fn poll(&mut self, kind: StepKind, task: &mut Context<'_>) -> Poll<Result<Json>> {
-        let op = match self.begin(kind) {
-            Ok(op) => op,
-            Err(error) => return Poll::Ready(Err(error)),
-        };
-        let outcome = self.cx.resident.state.lock().poll(op, task.waker());
-        let Some(outcome) = outcome else { return Poll::Pending };
-        self.op = None;
-        Poll::Ready(outcome.map_err(|failure| self.failed(failure)))
-    }
-
-    fn failed(&self, failure: Failure) -> Error {
-        let child =
-            self.child.as_ref().map_or_else(|| self.workflow.to_string(), ToString::to_string);
-        Error::ChildFailed { child, failure }
-    }
-}
-
-impl Drop for Start {
-    fn drop(&mut self) {
-        if let Some(op) = self.op {
-            self.cx.resident.state.lock().dropped(op);
-        }
     }
 }
 

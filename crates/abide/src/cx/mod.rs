@@ -4,6 +4,7 @@
 //! `"charge"` is the step `charge`, the second `charge#2`, so loops just work. Branches whose order
 //! may vary from run to run belong in a [`Cx::scope`] of their own.
 
+mod asked;
 mod child;
 mod compensation;
 mod mail;

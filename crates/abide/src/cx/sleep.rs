@@ -2,24 +2,21 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::duration::IntoDuration;
 use crate::error::{Error, Result};
-use crate::run::{OpId, Resident};
 use crate::time::Timestamp;
 
 use super::Cx;
+use super::asked::Asked;
 
 /// A sleep; see [`Cx::sleep`]. Await it.
 #[must_use = "a sleep does nothing unless awaited"]
 pub struct Sleep {
-    resident: Arc<Resident>,
-    name: Result<Arc<str>>,
+    asked: Asked,
     until: Result<Until>,
-    op: Option<OpId>,
 }
 
 #[derive(Clone, Copy)]
@@ -34,56 +31,26 @@ impl Sleep {
             what: format!("sleep {name:?}").into(),
             message: refused.to_string(),
         });
-        Self::new(cx, name, until)
+        Self { asked: Asked::new(cx, cx.use_name(name)), until }
     }
 
     pub(super) fn until(cx: &Cx, name: &str, at: Timestamp) -> Self {
-        Self::new(cx, name, Ok(Until::At(at)))
-    }
-
-    fn new(cx: &Cx, name: &str, until: Result<Until>) -> Self {
-        Self { resident: Arc::clone(&cx.resident), name: cx.use_name(name), until, op: None }
-    }
-
-    fn begin(&mut self) -> Result<OpId> {
-        if let Some(op) = self.op {
-            return Ok(op);
-        }
-        self.resident.check_current()?;
-        let name = self.name.as_ref().map_err(Clone::clone)?;
-        let until = *self.until.as_ref().map_err(Clone::clone)?;
-        let op = self.resident.state.lock().begin_sleep(name, |now| match until {
-            Until::After(duration) => now.after(duration),
-            Until::At(at) => at.max(now),
-        });
-        self.op = Some(op);
-        Ok(op)
+        Self { asked: Asked::new(cx, cx.use_name(name)), until: Ok(Until::At(at)) }
     }
 }
 
 impl Future for Sleep {
     type Output = Result<()>;
 
-    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Result<()>> {
-        let op = match self.begin() {
-            Ok(op) => op,
-            Err(error) => return Poll::Ready(Err(error)),
-        };
-        let outcome = self.resident.state.lock().poll(op, task.waker());
-        match outcome {
-            None => Poll::Pending,
-            Some(_) => {
-                self.op = None;
-                Poll::Ready(Ok(()))
-            }
-        }
-    }
-}
-
-impl Drop for Sleep {
-    fn drop(&mut self) {
-        if let Some(op) = self.op {
-            self.resident.state.lock().dropped(op);
-        }
+    fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Result<()>> {
+        let Self { asked, until } = self.get_mut();
+        let slept = asked.poll(task, |cx, name| {
+            let until = until.clone()?;
+            Ok(cx.resident.state.lock().begin_sleep(name, |now| match until {
+                Until::After(duration) => now.after(duration),
+                Until::At(at) => at.max(now),
+            }))
+        });
+        slept.map(|slept| slept.map(|_| ()))
     }
 }

@@ -16,11 +16,11 @@ use crate::event::{Event, Kind};
 use crate::id::InstanceId;
 use crate::json::Json;
 use crate::pattern;
-use crate::run::OpId;
 use crate::time::Timestamp;
 use crate::wait::Hears;
 
 use super::Cx;
+use super::asked::Asked;
 
 /// A wait for an event, a signal or a message; see [`Cx::wait_for_event`].
 #[must_use = "a wait hears nothing unless awaited"]
@@ -39,11 +39,9 @@ pub struct OutputWait<T> {
 
 /// What both have in common.
 struct Waiting {
-    cx: Cx,
-    name: Result<Arc<str>>,
+    asked: Asked,
     hears: Result<Hears>,
     timeout: Result<Option<Timeout>>,
-    op: Option<OpId>,
 }
 
 #[derive(Clone, Copy)]
@@ -59,8 +57,7 @@ impl Waiting {
         hears: Result<Hears>,
         timeout: Option<Duration>,
     ) -> Self {
-        let timeout = Ok(timeout.map(Timeout::After));
-        Self { cx: cx.clone(), name, hears, timeout, op: None }
+        Self { asked: Asked::new(cx, name), hears, timeout: Ok(timeout.map(Timeout::After)) }
     }
 
     fn timeout(&mut self, timeout: impl IntoDuration) {
@@ -72,45 +69,20 @@ impl Waiting {
         };
     }
 
-    fn begin(&mut self) -> Result<OpId> {
-        if let Some(op) = self.op {
-            return Ok(op);
-        }
-        let resident = &self.cx.resident;
-        resident.check_current()?;
-        let name = self.name.as_ref().map_err(Clone::clone)?;
-        let hears = self.hears.as_ref().map_err(Clone::clone)?;
-        let timeout = self.timeout.clone()?;
-        let at = |now: Timestamp| {
-            timeout.map(|timeout| match timeout {
-                Timeout::After(duration) => now.after(duration),
-                Timeout::At(at) => at,
-            })
-        };
-        let id = || format!("sub_{}", resident.env.clock.uuid().simple()).into();
-        let op = resident.state.lock().begin_wait(name, hears, at, id);
-        self.op = Some(op);
-        Ok(op)
-    }
-
     fn poll(&mut self, task: &mut Context<'_>) -> Poll<Result<Json>> {
-        let op = match self.begin() {
-            Ok(op) => op,
-            Err(error) => return Poll::Ready(Err(error)),
-        };
-        let outcome = self.cx.resident.state.lock().poll(op, task.waker());
-        let Some(outcome) = outcome else { return Poll::Pending };
-        self.op = None;
-        let name = self.name.as_ref().map_err(Clone::clone)?;
-        Poll::Ready(outcome.map_err(|failure| Error::from_step(name, failure)))
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        if let Some(op) = self.op {
-            self.cx.resident.state.lock().dropped(op);
-        }
+        let Self { asked, hears, timeout } = self;
+        asked.poll_value(task, |cx, name| {
+            let hears = hears.as_ref().map_err(Clone::clone)?;
+            let timeout = timeout.clone()?;
+            let at = |now: Timestamp| {
+                timeout.map(|timeout| match timeout {
+                    Timeout::After(duration) => now.after(duration),
+                    Timeout::At(at) => at,
+                })
+            };
+            let id = || format!("sub_{}", cx.resident.env.clock.uuid().simple()).into();
+            Ok(cx.resident.state.lock().begin_wait(name, hears, at, id))
+        })
     }
 }
 
