@@ -1,4 +1,35 @@
 //! Durable, event-driven workflows.
+//!
+//! A workflow is an ordinary async function. Each step's result is stored before anything depends on
+//! it, so a crash, a deploy or a month of waiting costs nothing: the process starts again and the
+//! workflow goes on as if nothing had happened.
+//!
+//! ```
+//! use abide::prelude::*;
+//! use abide_sqlite::SqliteStore;
+//!
+//! async fn greet(cx: Cx, name: String) -> Result<String> {
+//!     let greeting = cx.step("compose", || async { Ok::<_, Error>(format!("hello, {name}")) }).await?;
+//!     let answer: Event<String> = cx.wait_for_event("answer").timeout("1 day").await?;
+//!     Ok(format!("{greeting}: {}", answer.payload))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<()> {
+//! let engine = Engine::builder(SqliteStore::open_temporary().await?)
+//!     .workflow("greet", greet)
+//!     .start()
+//!     .await?;
+//! let handle = engine.start("greet", Start::new("world").id("greeting-1")).await?;
+//! handle.send_event("answer", "hi").await?;
+//! assert_eq!(handle.result::<String>().await?, "hello, world: hi");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - [`Cx`] is what a workflow does: steps, sleeps, waits, children, recorded time and randomness.
+//! - [`Engine`] runs workflows on a [`store::Store`]; a [`Handle`] is one instance from outside.
+//! - Code between steps must be free of effects and of chance: it runs again on every replay.
 
 mod config;
 mod context;
