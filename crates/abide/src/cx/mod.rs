@@ -43,7 +43,7 @@ pub struct Cx {
     resident: Arc<Resident>,
     prefix: Option<Arc<str>>,
     /// What is wrong with the name of the scope; reported when a step is awaited.
-    invalid: Option<Error>,
+    invalid: Option<Arc<Error>>,
 }
 
 impl Cx {
@@ -215,7 +215,7 @@ impl Cx {
         let index = index.to_string();
         let prefix = format!("{}[{index}].", self.prefixed(name)).into();
         let checked = check_name("scope name", name).and(check_name("scope index", &index));
-        let invalid = self.invalid.clone().or(checked.err());
+        let invalid = self.invalid.clone().or(checked.err().map(Arc::new));
         Self { resident: Arc::clone(&self.resident), prefix: Some(prefix), invalid }
     }
 
@@ -255,7 +255,9 @@ impl Cx {
 
     /// The name of this use of a step, or why it can't be one.
     fn use_name(&self, name: &str) -> Result<Arc<str>> {
-        self.invalid.clone().map_or(Ok(()), Err)?;
+        if let Some(invalid) = &self.invalid {
+            return Err((**invalid).clone());
+        }
         check_name("step name", name)?;
         let mut state = self.resident.state.lock();
         Ok(match &self.prefix {
