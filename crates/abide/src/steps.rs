@@ -103,7 +103,18 @@ pub(crate) fn fold(history: &[Recorded]) -> Vec<StepRecord> {
 }
 
 fn is_about_a_step(entry: EntryKind) -> bool {
-    !matches!(entry, EntryKind::Seen | EntryKind::WorkflowRestarted | EntryKind::WorkflowPaused)
+    !matches!(
+        entry,
+        EntryKind::Seen
+            | EntryKind::WorkflowRestarted
+            | EntryKind::WorkflowPaused
+            | EntryKind::EventReceived
+            | EntryKind::EventBuffered
+            | EntryKind::EventSuperseded
+            | EntryKind::EventDiscarded
+            | EntryKind::OutputSet
+            | EntryKind::MessageSent
+    )
 }
 
 impl StepRecord {
@@ -137,12 +148,18 @@ impl StepRecord {
                 error: entry.error.clone(),
                 at: recorded.at,
             }),
-            EntryKind::StepCancelled => self.settle(StepStatus::Cancelled, recorded.at),
-            EntryKind::StepCompleted | EntryKind::SleepCompleted => {
+            EntryKind::WaitStarted => {
+                self.status = StepStatus::Waiting;
+                self.wake_at = entry.deadline;
+            }
+            EntryKind::StepCancelled | EntryKind::WaitCancelled => {
+                self.settle(StepStatus::Cancelled, recorded.at)
+            }
+            EntryKind::StepCompleted | EntryKind::SleepCompleted | EntryKind::WaitFulfilled => {
                 self.output.clone_from(&entry.payload);
                 self.settle(StepStatus::Completed, recorded.at);
             }
-            EntryKind::StepFailed => {
+            EntryKind::StepFailed | EntryKind::WaitExpired => {
                 self.error.clone_from(&entry.error);
                 self.settle(StepStatus::Failed, recorded.at);
             }

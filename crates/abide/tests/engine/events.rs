@@ -44,6 +44,8 @@ on_every_store! {
                 "workflow.completed"
             ]
         );
+        let steps = handle.steps().await.unwrap();
+        assert_eq!((steps.len(), steps[0].status), (1, abide::StepStatus::Completed));
         let wait = handle.waits().await.unwrap().remove(0);
         assert_eq!((wait.status, wait.fulfilled_by), (WaitStatus::Fulfilled, Some(answer.event_id)));
     }
@@ -60,6 +62,9 @@ on_every_store! {
         let instance = world.run_to_end(&handle).await;
         assert_eq!(instance.status(), Status::Completed);
         assert_eq!(handle.result::<(String, bool)>().await.unwrap(), ("approval".into(), true));
+        let steps = handle.steps().await.unwrap();
+        let names: Vec<_> = steps.iter().map(|step| &*step.name).collect();
+        assert_eq!(names, ["nap", "ask"], "what was sent is no step");
         assert!(handle.buffer().await.unwrap().is_empty());
         assert!(story(&handle).await.contains(&"event.superseded approval".to_owned()));
     }
@@ -143,9 +148,7 @@ on_every_store! {
     }
 
     async fn what_came_after_the_deadline_loses_even_if_nobody_looked(world: World) {
-        let slow = world.slow();
         let engine = world.engine().workflow("approval", approval).start().await.unwrap();
-        drop(slow);
         let handle = engine.start("approval", Start::new(&())).await.unwrap();
         world.until(&handle, Status::Waiting).await;
         // The engine is gone, so nobody looks at the clock; the store decides all the same.
