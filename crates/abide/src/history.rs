@@ -188,7 +188,7 @@ pub struct Entry {
     /// The timeout that was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Why it was paused, terminated or restarted.
+    /// Why it was paused, terminated or restarted, or to what a wait lost its race.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The child that was started.
@@ -251,6 +251,17 @@ impl Entry {
     #[must_use]
     pub fn step_kind(&self) -> StepKind {
         self.kind.unwrap_or(StepKind::Step)
+    }
+
+    /// Whether whoever runs the instance has to see it, when it is the store that records it: it
+    /// settles a step, takes it out of a race, or asks for something.
+    #[must_use]
+    pub fn arrives(&self) -> bool {
+        match self.entry {
+            EntryKind::WorkflowTerminating => true,
+            EntryKind::WaitCancelled => self.reason.is_some(),
+            _ => self.outcome().is_some(),
+        }
     }
 
     /// The outcome of its step, when this entry settles it.

@@ -36,6 +36,7 @@ mod context;
 mod cx;
 mod duration;
 mod engine;
+mod envelope;
 mod error;
 mod event;
 pub mod expr;
@@ -77,7 +78,7 @@ pub use status::{Phase, Status};
 pub use steps::{FailedAttempt, StepRecord, StepStatus};
 pub use store::IfExists;
 pub use time::{Clock, SystemClock, Timestamp};
-pub use wait::{Hears, NewWait, Wait, WaitStatus};
+pub use wait::{Count, Folding, Hears, Held, NewWait, Wait, WaitStatus};
 pub use workflow::Workflow;
 
 /// What a program that uses Abide usually needs.

@@ -4,10 +4,11 @@
 //! wait is answered exactly once however they race: whichever commits second sees the other.
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::json;
 
+use crate::envelope::Envelope;
 use crate::error::{Error, Result};
 use crate::event::{Buffer, Buffered, Delivery, Kind, OnTerminal};
 use crate::failure::Failure;
@@ -16,7 +17,7 @@ use crate::id::InstanceId;
 use crate::json::Json;
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::wait::{Hears, Wait};
+use crate::wait::{Count, Taking, Wait};
 
 /// How much an instance may keep for later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +43,30 @@ pub struct BufferLoad {
     pub bytes: usize,
 }
 
+/// Whom something meets, by place in a list of open waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Met {
+    /// It fulfils these: a counted one together with what that holds.
+    pub fulfils: Vec<usize>,
+    /// These hold it, each with its distinct value, and wait for more.
+    pub held_by: Vec<(usize, Option<Arc<str>>)>,
+    /// These lost their race to one that it fulfils: with the place of that.
+    pub lost: Vec<(usize, usize)>,
+}
+
+impl Met {
+    /// Whether it meets nobody.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.fulfils.is_empty() && self.held_by.is_empty()
+    }
+}
+
 /// What becomes of something that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// These waits are fulfilled, by place in the list.
-    Fulfils(Vec<usize>),
+    /// It meets open waits.
+    Meets(Met),
     /// It is kept for later.
     Kept,
     /// It is kept, and replaces what is kept of its type.
@@ -61,50 +81,88 @@ pub enum Fate {
 
 /// Decides what becomes of a delivery that was not seen before. `waits` are the open waits of the
 /// instance, oldest first, without those whose deadline has passed: they are expired before.
+/// `load` is asked only when something has to be kept: what the instance keeps, without what this
+/// delivery would replace.
 ///
 /// # Errors
 /// [`Error::NotRunning`], what made the delivery unacceptable, or [`Error::BufferFull`].
-pub fn accept(
+pub fn accept<E: From<Error>>(
     delivery: &Delivery,
     status: Status,
     waits: &[Wait],
-    load: BufferLoad,
     limit: BufferLimit,
     now: Timestamp,
-) -> Result<Fate> {
+    load: impl FnOnce() -> Result<BufferLoad, E>,
+) -> Result<Fate, E> {
     if status.is_terminal() {
         return match delivery.on_terminal {
             OnTerminal::Ignore => Ok(Fate::Ignored),
-            OnTerminal::Error => Err(Error::NotRunning { id: delivery.to.clone(), status }),
+            OnTerminal::Error => Err(Error::NotRunning { id: delivery.to.clone(), status }.into()),
         };
     }
     if let Some(message) = &delivery.refused {
         let (event_type, message) = (delivery.name.to_string(), message.clone());
-        return Err(Error::EventInvalid { event_type, message });
+        return Err(Error::EventInvalid { event_type, message }.into());
     }
+    let fate = fate(delivery, waits, now);
+    let is_kept = match &fate {
+        Fate::Meets(met) => met.fulfils.is_empty(),
+        Fate::Kept | Fate::Replaces | Fate::Later => true,
+        Fate::Dropped | Fate::Ignored => false,
+    };
+    if is_kept {
+        room(delivery, load()?, limit)?;
+    }
+    Ok(fate)
+}
+
+fn fate(delivery: &Delivery, waits: &[Wait], now: Timestamp) -> Fate {
     if delivery.visible_at.is_some_and(|at| at > now) {
-        return room(delivery, load, limit).map(|()| Fate::Later);
+        return Fate::Later;
     }
-    let met = if delivery.wake { met_by(waits, delivery.kind, &delivery.name) } else { Vec::new() };
-    if !met.is_empty() {
-        return Ok(Fate::Fulfils(met));
-    }
+    // It has no key yet, and none is needed to be looked at.
+    let met = if delivery.wake { meet(waits, &kept(delivery, 0, now)) } else { Met::default() };
     match delivery.buffer {
-        Buffer::None => Ok(Fate::Dropped),
-        Buffer::Latest => room(delivery, load, limit).map(|()| Fate::Replaces),
-        Buffer::Queue => room(delivery, load, limit).map(|()| Fate::Kept),
+        _ if !met.is_empty() => Fate::Meets(met),
+        Buffer::None => Fate::Dropped,
+        Buffer::Latest => Fate::Replaces,
+        Buffer::Queue => Fate::Kept,
     }
 }
 
-/// Which waits something meets: an event all that hear it, a signal or message the oldest.
+/// Whom something meets: an event all that want it, a signal or message the oldest. Of waits that
+/// race with each other it fulfils the oldest, and the others lose.
 #[must_use]
-pub fn met_by(waits: &[Wait], kind: Kind, name: &str) -> Vec<usize> {
-    let heard = waits.iter().enumerate().filter(|(_, wait)| wait.hears.is_met_by(kind, name));
-    let heard = heard.map(|(place, _)| place);
-    match kind {
-        Kind::Event => heard.collect(),
-        Kind::Signal | Kind::Message => heard.take(1).collect(),
+pub fn meet(waits: &[Wait], sent: &Buffered) -> Met {
+    let envelope = Envelope::of(sent);
+    let mut met = Met::default();
+    let mut won: Vec<(&Arc<str>, usize)> = Vec::new();
+    let is_won = |won: &[(&Arc<str>, usize)], wait: &Wait| {
+        won.iter().find(|(race, _)| wait.race.as_ref() == Some(*race)).map(|(_, by)| *by)
+    };
+    for (place, wait) in waits.iter().enumerate() {
+        if is_won(&won, wait).is_some() {
+            continue;
+        }
+        match wait.takes(&envelope) {
+            None => continue,
+            Some(Taking::Held(distinct)) => met.held_by.push((place, distinct)),
+            Some(Taking::Last) => {
+                met.fulfils.push(place);
+                won.extend(wait.race.as_ref().map(|race| (race, place)));
+            }
+        }
+        if sent.kind != Kind::Event {
+            break;
+        }
     }
+    for (place, wait) in waits.iter().enumerate() {
+        if let Some(by) = is_won(&won, wait).filter(|by| *by != place) {
+            met.held_by.retain(|(holder, _)| *holder != place);
+            met.lost.push((place, by));
+        }
+    }
+    met
 }
 
 fn room(delivery: &Delivery, load: BufferLoad, limit: BufferLimit) -> Result<()> {
@@ -139,36 +197,51 @@ pub fn of_sent(entry: EntryKind, sent: &Buffered) -> Entry {
     }
 }
 
-/// A wait was met.
+/// A wait was met: by this, and before that by what it `held`.
 #[must_use]
-pub fn fulfilled(wait: &Wait, by: &Buffered) -> Entry {
-    let mut event = serde_json::Map::new();
-    event.insert("id".into(), json!(by.id));
-    event.insert("type".into(), json!(by.name));
-    if let Some(source) = &by.source {
-        event.insert("source".into(), json!(source));
-    }
-    event.insert("time".into(), json!(by.received_at));
+pub fn fulfilled(wait: &Wait, held: &[Buffered], by: &Buffered) -> Entry {
+    let payload = if wait.count.is_some() {
+        let all: Vec<Received<'_>> = held.iter().chain([by]).map(Received::of).collect();
+        Json::encode(&all)
+    } else {
+        Json::encode(&Received::of(by))
+    };
     Entry {
         event_id: Some(Arc::clone(&by.id)),
-        payload: with_payload(&event, by.payload.as_ref()),
+        payload: payload.ok(),
         ..Entry::of_step(EntryKind::WaitFulfilled, &wait.step, by.kind.wait())
     }
 }
 
-/// The event as its receiver sees it, with the payload's own text.
-fn with_payload(
-    event: &serde_json::Map<String, serde_json::Value>,
-    payload: Option<&Json>,
-) -> Option<Json> {
-    let mut text = serde_json::to_string(event).ok()?;
-    if let Some(payload) = payload {
-        text.pop();
-        text.push_str(",\"payload\":");
-        text.push_str(payload.as_str());
-        text.push('}');
+/// A look found this, or nothing.
+#[must_use]
+pub fn taken(step: &Arc<str>, found: Option<&Buffered>) -> Entry {
+    Entry {
+        event_id: found.map(|found| Arc::clone(&found.id)),
+        payload: found.and_then(|found| Json::encode(&Received::of(found)).ok()),
+        ..Entry::of_step(EntryKind::StepCompleted, step, StepKind::Take)
     }
-    Json::from_stored(text).ok()
+}
+
+/// What was sent, as its receiver sees it. An absent payload is not the same as `null`.
+#[derive(Serialize)]
+struct Received<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a InstanceId>,
+    time: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<&'a Json>,
+}
+
+impl<'a> Received<'a> {
+    fn of(sent: &'a Buffered) -> Self {
+        let Buffered { id, name, source, received_at, payload, .. } = sent;
+        let (source, payload) = (source.as_ref(), payload.as_ref());
+        Self { id, name, source, time: *received_at, payload }
+    }
 }
 
 /// A wait for an output of another instance was met.
@@ -183,34 +256,40 @@ pub fn output_arrived(wait: &Wait, value: &Json) -> Entry {
 /// A wait gave up.
 #[must_use]
 pub fn expired(wait: &Wait) -> Entry {
-    let kind = match &wait.hears {
-        Hears::Sent { kind, .. } => kind.wait(),
-        Hears::Output { .. } => StepKind::Output,
-    };
-    let timeout = wait.timeout_at.unwrap_or(wait.created_at).since(wait.created_at);
-    let error = timed_out(&wait.step, wait.hears.pattern(), timeout, wait.timeout_at);
-    Entry { error: Some(error), ..Entry::of_step(EntryKind::WaitExpired, &wait.step, kind) }
+    Entry {
+        error: Some(timed_out(wait)),
+        ..Entry::of_step(EntryKind::WaitExpired, &wait.step, wait.hears.step_kind())
+    }
 }
 
-fn timed_out(step: &str, pattern: &str, timeout: Duration, at: Option<Timestamp>) -> Failure {
+fn timed_out(wait: &Wait) -> Failure {
+    let Wait { step, hears, created_at, timeout_at, count, .. } = wait;
+    let timeout = timeout_at.unwrap_or(*created_at).since(*created_at);
     let ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
-    Failure::new("EVENT_TIMEOUT", format!("Event timeout: {pattern:?} did not come within {ms} ms"))
-        .in_step(step)
-        .with_details(&json!({
-            "eventType": pattern,
-            "timeoutMs": ms,
-            "timeoutAt": at.map(|at| at.to_string()),
-        }))
+    let pattern = hears.pattern();
+    let mut message = format!("Event timeout: {pattern:?} did not come within {ms} ms");
+    let mut details = json!({
+        "eventType": pattern,
+        "timeoutMs": ms,
+        "timeoutAt": timeout_at.map(|at| at.to_string()),
+    });
+    if let Some(Count { needed, held, .. }) = count {
+        message = format!("{message}: {} of {needed} did", held.len());
+        details["received"] = json!(held.len());
+    }
+    Failure::new("EVENT_TIMEOUT", message).in_step(step).with_details(&details)
 }
 
 /// A wait was cancelled by the end of its run.
 #[must_use]
 pub fn cancelled(wait: &Wait) -> Entry {
-    let kind = match &wait.hears {
-        Hears::Sent { kind, .. } => kind.wait(),
-        Hears::Output { .. } => StepKind::Output,
-    };
-    Entry::of_step(EntryKind::WaitCancelled, &wait.step, kind)
+    Entry::of_step(EntryKind::WaitCancelled, &wait.step, wait.hears.step_kind())
+}
+
+/// A wait was cancelled because another one of its race was met. It arrives, before that one does.
+#[must_use]
+pub fn lost(wait: &Wait, to: &Wait) -> Entry {
+    Entry { reason: Some(format!("{:?} was met first", to.step)), ..cancelled(wait) }
 }
 
 /// What a delivery looks like once it is kept.

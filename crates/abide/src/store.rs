@@ -57,37 +57,47 @@ pub struct Epoch(pub i64);
 ///   that have not ended are told with [`crate::Terminate::for_child`], in key order.
 /// - **Deliver**: unknown instance; then the same id again to the same instance is answered as the
 ///   first time (the last `event.rememberedIds` are kept per instance); then [`crate::meeting::accept`]
-///   decides, given the open waits whose deadline has not passed. If it accepts, waits past their
-///   deadline expire first. One row records it all: `wait.expired` of those, `event.received`, then
-///   either `wait.fulfilled` per wait met, or `event.superseded` of what it replaces and
-///   `event.buffered` (for [`crate::meeting::Fate::Later`] too). Every `wait.fulfilled` and
-///   `wait.expired` *arrives*: the whole row counts as one arrival with a hint for each of them.
-///   An ignored delivery leaves no trace; a dropped one is remembered and `event.received`.
+///   decides, given the open waits whose deadline has not passed. If it accepts, what fell due is
+///   decided first. One row records it all: what fell due, `event.received`, then either whom it meets
+///   or `event.superseded` of what it replaces and `event.buffered` (for
+///   [`crate::meeting::Fate::Later`] too). Every entry that [`crate::history::Entry::arrives`] does so:
+///   the whole row counts as one arrival with a hint for each of them. An ignored delivery leaves no
+///   trace; a dropped one is remembered and `event.received`.
+/// - **Meeting** ([`crate::meeting::meet`]): first those that lost a race are cancelled
+///   ([`crate::meeting::lost`]), then each wait met is fulfilled. What only counted waits hold is
+///   *held*: `event.buffered` if it was not in the buffer before, listed in the buffer and part of its
+///   load, but met, taken and replaced by nobody. Once one wait is fulfilled by it, it is consumed. The
+///   answer counts the fulfilled, and says that it was buffered when there are none.
+/// - **Letting go**: a counted wait that expires or is cancelled gives back what it held, as does a
+///   fulfilled one that is undone, which gives back what fulfilled it, too. What another fulfilled wait
+///   of the run has stays consumed, what another open one holds stays held; the rest returns to its place
+///   in the buffer (`event.buffered`), unless it is of policy `latest` and a newer one is there
+///   (`event.superseded`). What returned is offered to the open waits that were open when it became
+///   visible, in order of visible time, then acceptance.
 /// - **Later**: listed in the buffer, meets no wait and replaces nothing until its time. The
 ///   instance's `wake_at` is never later than the earliest such time while it is parked
 ///   ([`Hint::Due`]).
 /// - **Reaching waits** (`waits` of a commit): those of one commit are matched together against what
-///   is buffered and visible, the first by visible time, then acceptance. An event serves all of them
-///   that hear it; a signal or message the first in call order. Met ones are stored as fulfilled and
-///   arrive, in call order, in a row of their own. A wait for an output is met when the output is
-///   there. A deadline already past expires at once. The rest is registered.
-/// - **Takes** consume the first visible buffered entry that matches, or find none; either way they
-///   arrive as `step.completed` with the event as payload, or without.
-/// - **Cancels**: an active wait becomes cancelled. One that was fulfilled meanwhile becomes
-///   cancelled too, and what fulfilled it returns to its place in the buffer, unless another
-///   fulfilled wait of the run keeps it, or it is of policy `latest` and a newer one is there
-///   (then it is superseded). What returned is offered to the open waits once those of the commit
-///   are registered.
+///   is buffered and visible, the first by visible time, then acceptance, as if it had come a moment
+///   later. In the same order what returned, and what was sent without waking, is offered to the waits
+///   from before that were open when it became visible: every commit of a running instance looks. What
+///   was met is stored and arrives in a row of its own: the lost, then the fulfilled, each in order of
+///   registration. A wait for an output is met when the output is there. A deadline already past expires
+///   at once. The rest is registered.
+/// - **Takes** consume the first visible buffered entry that matches, or find none; either way
+///   [`crate::meeting::taken`] arrives.
+/// - **Cancels**: an active wait becomes cancelled, and so does one that was fulfilled meanwhile; each
+///   lets go. What returned is offered once the waits of the commit are registered.
 /// - **Sends** deliver in the same transaction; [`crate::meeting::sent`] arrives at the sender.
 ///   **Outputs** are upserted; open waits for them, of any instance, are met.
 /// - **Falling due**: for each instance, what became visible is accepted in order of its time, then
 ///   acceptance, by waits whose deadline is later than that; then waits past their deadline look once
-///   more into the buffer (for signals sent without waking) and expire. A paused one gets the next
-///   such moment as its `wake_at`, or none.
-/// - **End, restart, continue**: an end cancels open waits and discards what is buffered, in one row
-///   before that of the end (`wait.cancelled`, `event.discarded`). A whole restart deletes waits,
-///   buffer, remembered ids and outputs; one from a step cancels open waits and keeps the rest; a
-///   continue cancels open waits and keeps the rest.
+///   more into the buffer (for signals sent without waking) and expire, the earliest deadline first; then
+///   what these let go is offered. A paused one gets the next such moment as its `wake_at`, or none.
+/// - **End, restart, continue**: an end cancels open waits and discards what is buffered or held, in one
+///   row before that of the end (`wait.cancelled`, `event.discarded`). A whole restart deletes waits,
+///   buffer, remembered ids and outputs; one from a step, and a continue, cancel open waits, which let
+///   go, and keep the rest.
 /// - **Claim** answers `None` for an instance that is gone, ended or paused.
 /// - Keys and history numbers are never used twice, also after pruning.
 pub trait Store: Send + Sync + 'static {

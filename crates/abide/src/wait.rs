@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::event::Kind;
+use crate::envelope::Envelope;
+use crate::event::{Buffered, Kind};
+use crate::expr::{Folded, Value};
+use crate::history::StepKind;
 use crate::id::{InstanceId, InstanceKey};
 use crate::pattern;
 use crate::status::words;
@@ -31,8 +34,54 @@ pub struct NewWait {
     pub step: Arc<str>,
     /// What it hears.
     pub hears: Hears,
+    /// Which of that it wants.
+    pub filter: Option<Folding>,
+    /// The waits it races with have the same: the first that is met cancels the others.
+    pub race: Option<Arc<str>>,
+    /// How many it wants, if it is not just one.
+    pub count: Option<Count>,
     /// When it gives up.
     pub timeout_at: Option<Timestamp>,
+}
+
+/// An expression with what was known when its wait was reached written into it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Folding {
+    /// As somebody wrote it.
+    pub written: Arc<str>,
+    /// What is left to be evaluated on an event.
+    pub folded: Folded,
+}
+
+/// A wait for several. What it met is held, not consumed, until the last of them came.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Count {
+    /// How many it wants.
+    pub needed: u32,
+    /// Only one is wanted of each value of this.
+    pub distinct_by: Option<Folding>,
+    /// What it holds, in the order in which it came.
+    pub held: Vec<Held>,
+}
+
+/// Something that a wait holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Its place in the order of acceptance.
+    pub key: i64,
+    /// Its id.
+    pub id: Arc<str>,
+    /// Its value of [`Count::distinct_by`], as JSON.
+    pub distinct: Option<Arc<str>>,
+}
+
+/// How a wait takes something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Taking {
+    /// It is what was missing.
+    Last,
+    /// It is held until more comes; with its distinct value.
+    Held(Option<Arc<str>>),
 }
 
 /// What a wait hears.
@@ -55,9 +104,9 @@ pub enum Hears {
 }
 
 impl Hears {
-    /// Whether this is meant by it.
+    /// Whether this is meant by it, as far as kind and name say.
     #[must_use]
-    pub fn is_met_by(&self, kind: Kind, name: &str) -> bool {
+    pub fn covers(&self, kind: Kind, name: &str) -> bool {
         match self {
             Self::Sent { kind: heard, pattern } => {
                 *heard == kind
@@ -67,6 +116,15 @@ impl Hears {
                     }
             }
             Self::Output { .. } => false,
+        }
+    }
+
+    /// The kind of step that waits for it.
+    #[must_use]
+    pub fn step_kind(&self) -> StepKind {
+        match self {
+            Self::Sent { kind, .. } => kind.wait(),
+            Self::Output { .. } => StepKind::Output,
         }
     }
 
@@ -97,6 +155,12 @@ pub struct Wait {
     pub step: Arc<str>,
     /// What it hears.
     pub hears: Hears,
+    /// Which of that it wants.
+    pub filter: Option<Folding>,
+    /// The waits it races with have the same.
+    pub race: Option<Arc<str>>,
+    /// How many it wants, if it is not just one, and what it holds.
+    pub count: Option<Count>,
     /// What became of it.
     pub status: WaitStatus,
     /// When it was reached.
@@ -107,4 +171,55 @@ pub struct Wait {
     pub fulfilled_at: Option<Timestamp>,
     /// By what.
     pub fulfilled_by: Option<Arc<str>>,
+}
+
+impl Wait {
+    /// Whether it wants this.
+    #[must_use]
+    pub fn wants(&self, sent: &Buffered) -> bool {
+        self.takes(&Envelope::of(sent)).is_some()
+    }
+
+    /// How it takes something, if it wants it. A filter that fails on it does not want it.
+    pub(crate) fn takes(&self, sent: &Envelope<'_>) -> Option<Taking> {
+        if !self.hears.covers(sent.kind(), sent.name()) {
+            return None;
+        }
+        if let Some(filter) = &self.filter
+            && !self.holds(filter, sent)
+        {
+            return None;
+        }
+        let Some(count) = &self.count else { return Some(Taking::Last) };
+        let distinct = count.distinct_by.as_ref().map(|by| self.value(by, sent));
+        if distinct.is_some() && count.held.iter().any(|held| held.distinct == distinct) {
+            return None;
+        }
+        let is_last = count.held.len() + 1 >= count.needed as usize;
+        Some(if is_last { Taking::Last } else { Taking::Held(distinct) })
+    }
+
+    fn holds(&self, filter: &Folding, sent: &Envelope<'_>) -> bool {
+        filter.folded.expr().is_match(sent).unwrap_or_else(|error| {
+            self.report(filter, &error);
+            false
+        })
+    }
+
+    /// What tells one from another. All on which the expression fails are the same.
+    fn value(&self, by: &Folding, sent: &Envelope<'_>) -> Arc<str> {
+        let value = by.folded.expr().eval(sent).unwrap_or_else(|error| {
+            self.report(by, &error);
+            Value::Undefined
+        });
+        match value.to_json() {
+            Some(json) => json.to_string().into(),
+            None => "undefined".into(),
+        }
+    }
+
+    fn report(&self, folding: &Folding, error: &crate::expr::EvalError) {
+        let (instance, step) = (&self.instance_id, &self.step);
+        tracing::warn!(%instance, %step, expression = %folding.written, %error, "failed on an event");
+    }
 }

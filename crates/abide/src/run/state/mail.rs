@@ -21,10 +21,7 @@ impl State {
         timeout_at: impl FnOnce(Timestamp) -> Option<Timestamp>,
         id: impl FnOnce() -> Arc<str>,
     ) -> OpId {
-        let kind = match hears {
-            Hears::Sent { kind, .. } => kind.wait(),
-            Hears::Output { .. } => StepKind::Output,
-        };
+        let kind = hears.step_kind();
         let (op, standing) = self.ask(name, kind);
         match standing {
             None => {
@@ -35,7 +32,15 @@ impl State {
                     ..Entry::of_step(EntryKind::WaitStarted, name, kind)
                 });
                 let (step, hears) = (Arc::clone(name), hears.clone());
-                self.next.waits.push(NewWait { id: id(), step, hears, timeout_at });
+                self.next.waits.push(NewWait {
+                    id: id(),
+                    step,
+                    hears,
+                    filter: None,
+                    race: None,
+                    count: None,
+                    timeout_at,
+                });
                 self.wait_outside(op);
                 self.deadline(op, timeout_at);
             }
