@@ -94,7 +94,7 @@ on_every_store! {
     }
 
     async fn undeclared_events_are_refused_and_nothing_is_stored(world: World) {
-        let workflow = Workflow::new("approval", approval).event("approval", Buffer::Latest);
+        let workflow = Workflow::new("approval", approval).event::<bool>("approval", Buffer::Latest);
         let engine = world.engine().register(workflow).start().await.unwrap();
         let handle = engine.start("approval", Start::new(&())).await.unwrap();
         let refused = handle.send_event("aproval", &true).await.unwrap_err();
