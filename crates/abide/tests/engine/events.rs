@@ -214,7 +214,7 @@ on_every_store! {
             Ok(got)
         }
         let build = || {
-            let workflow = Workflow::new("twelve", twelve).event("item", Buffer::Queue);
+            let workflow = Workflow::new("twelve", twelve).event::<u32>("item", Buffer::Queue);
             world.engine().register(workflow).start()
         };
         let engine = build().await.unwrap();

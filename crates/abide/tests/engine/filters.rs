@@ -91,7 +91,7 @@ on_every_store! {
     async fn a_filter_that_is_none_fails_the_wait_with_its_place(world: World) {
         let engine = world.engine().workflow("filtered", filtered).start().await.unwrap();
         for (filter, says) in [
-            ("event.payload. === 1", "1:15"),
+            ("event.payload. === 1", "column 16"),
             ("evnt.payload === 1", "event"),
             ("steps.charge.output === 1", "steps"),
         ] {
