@@ -1,0 +1,175 @@
+//! Time that jumps to the next timer when nothing else is left to happen.
+//!
+//! Whether anything is left is read from the store. An instance that runs, or that an event or the
+//! end of a child has set running, is `running` there; one whose timer has come is due there until
+//! it has moved on. So when nobody is due and, after that, nobody runs, only time or the test itself
+//! can make anything happen; and every change is a write, which is told.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use abide::store::{Due, Store};
+use abide::{Clock, Filter, Page, Status, Timestamp};
+use tokio::sync::watch;
+
+use super::Inner;
+use crate::ManualClock;
+
+/// How long, in real time, something may run without a single write before the test fails.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Jumps after which a test that still waits waits for ever.
+const MAX_JUMPS: u64 = 100_000;
+
+/// Turns that everybody else gets before time moves: what the test awaits may look through other
+/// tasks at what was written.
+const TURNS: usize = 16;
+
+/// The clock, and who may move it.
+pub(super) struct VirtualTime {
+    pub(super) clock: ManualClock,
+    frozen: AtomicBool,
+    jumps: AtomicU64,
+}
+
+impl VirtualTime {
+    pub(super) fn new(clock: ManualClock, frozen: bool) -> Self {
+        Self { clock, frozen: AtomicBool::new(frozen), jumps: AtomicU64::new(0) }
+    }
+
+    pub(super) fn set_frozen(&self, frozen: bool) {
+        self.frozen.store(frozen, Ordering::SeqCst);
+    }
+
+    fn is_frozen(&self) -> bool {
+        self.frozen.load(Ordering::SeqCst)
+    }
+}
+
+impl Inner {
+    /// Awaits something, moving the clock when nothing else is left to happen.
+    pub(super) async fn drive<T>(&self, what: &str, awaited: impl Future<Output = T>) -> T {
+        tokio::select! {
+            // First: what has come must be seen before time moves on.
+            biased;
+            awaited = awaited => awaited,
+            never = self.pass_time(what) => match never {},
+        }
+    }
+
+    /// Waits until something can be seen, looking after every write.
+    pub(super) async fn until<T>(&self, what: &str, mut seen: impl AsyncFnMut() -> Option<T>) -> T {
+        let looking = async {
+            let mut changes = self.store.changes();
+            loop {
+                changes.mark_unchanged();
+                if let Some(found) = seen().await {
+                    return found;
+                }
+                // The store, which tells of changes, lives as long as this does.
+                let _change = changes.changed().await;
+            }
+        };
+        self.drive(what, looking).await
+    }
+
+    async fn pass_time(&self, what: &str) -> std::convert::Infallible {
+        let before = self.time.jumps.load(Ordering::SeqCst);
+        loop {
+            self.settle().await;
+            for _ in 0..TURNS {
+                tokio::task::yield_now().await;
+            }
+            // The test itself may have done something in one of those turns.
+            if !self.is_settled().await {
+                continue;
+            }
+            match self.next_due().await {
+                Some(next) if !self.time.is_frozen() => self.time.clock.set(next),
+                next => panic!("{}", self.stuck(what, next).await),
+            }
+            if self.time.jumps.fetch_add(1, Ordering::SeqCst) - before > MAX_JUMPS {
+                panic!("{}", self.endless(what, MAX_JUMPS).await);
+            }
+        }
+    }
+
+    /// Until nothing runs. The clock stands still.
+    pub(super) async fn settle(&self) {
+        let mut changes = self.store.changes();
+        loop {
+            changes.mark_unchanged();
+            if self.is_settled().await {
+                return;
+            }
+            if !changed_in_time(&mut changes).await {
+                panic!("{}", self.still_running(PATIENCE).await);
+            }
+        }
+    }
+
+    /// Moves time by hand, stopping at every moment at which something falls due.
+    pub(super) async fn advance_to(&self, to: Timestamp) {
+        loop {
+            self.give_turns().await;
+            let next = self.next_due().await.filter(|next| *next <= to);
+            self.time.clock.set(next.unwrap_or(to));
+            if next.is_none() {
+                break;
+            }
+            self.until_not_due().await;
+        }
+        self.give_turns().await;
+    }
+
+    /// Lets everything happen that can, but does not wait for a step that just runs.
+    async fn give_turns(&self) {
+        for _ in 0..TURNS * TURNS {
+            if self.is_settled().await {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Until whatever fell due by now has moved on.
+    async fn until_not_due(&self) {
+        let mut changes = self.store.changes();
+        loop {
+            changes.mark_unchanged();
+            if !self.is_anybody_due().await {
+                return;
+            }
+            if !changed_in_time(&mut changes).await {
+                panic!("{}", self.still_running(PATIENCE).await);
+            }
+        }
+    }
+
+    async fn is_settled(&self) -> bool {
+        // In this order: who is no longer due may be running by now.
+        !self.is_anybody_due().await && !self.is_anybody_running().await
+    }
+
+    async fn is_anybody_due(&self) -> bool {
+        self.next_due().await.is_some_and(|next| next <= self.time.clock.now())
+    }
+
+    async fn is_anybody_running(&self) -> bool {
+        let running = Filter { status: vec![Status::Running], ..Filter::default() };
+        let first = Page { limit: 1, ..Page::default() };
+        !self.store.instances(running, first).await.unwrap().instances.is_empty()
+    }
+
+    /// The earliest moment at which an instance wants to be woken.
+    async fn next_due(&self) -> Option<Timestamp> {
+        let due = self.store.due(Due::FIRST, Timestamp::MAX, 1).await.unwrap();
+        due.first().map(|due| due.at)
+    }
+}
+
+/// Waits for the next write; false when there is none for too long.
+async fn changed_in_time(changes: &mut watch::Receiver<u64>) -> bool {
+    tokio::time::timeout(PATIENCE, changes.changed()).await.is_ok()
+}
