@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use abide::store::{Due, Store};
-use abide::{Clock, Filter, Page, Status, Timestamp};
+use abide::{Clock, Filter, InstanceKey, Page, Status, Timestamp};
 use tokio::sync::watch;
 
 use super::Inner;
@@ -153,7 +153,16 @@ impl Inner {
     }
 
     async fn is_anybody_due(&self) -> bool {
-        self.next_due().await.is_some_and(|next| next <= self.time.clock.now())
+        let until = Timestamp(self.time.clock.now().0.saturating_add(1));
+        let due = self.store.due(Due::FIRST, until, usize::MAX).await.unwrap();
+        if due.is_empty() {
+            return false;
+        }
+        // Nobody runs a paused one, so that its timer may have come long ago.
+        let paused = Filter { status: vec![Status::Paused], ..Filter::default() };
+        let all = Page { limit: usize::MAX, ..Page::default() };
+        let paused = self.store.instances(paused, all).await.unwrap().instances;
+        due.iter().any(|due| paused.iter().all(|paused| paused.key != due.key))
     }
 
     async fn is_anybody_running(&self) -> bool {
@@ -162,9 +171,10 @@ impl Inner {
         !self.store.instances(running, first).await.unwrap().instances.is_empty()
     }
 
-    /// The earliest moment at which an instance wants to be woken.
+    /// The next moment to come at which an instance wants to be woken.
     async fn next_due(&self) -> Option<Timestamp> {
-        let due = self.store.due(Due::FIRST, Timestamp::MAX, 1).await.unwrap();
+        let now = Due { at: self.time.clock.now(), key: InstanceKey(i64::MAX) };
+        let due = self.store.due(now, Timestamp::MAX, 1).await.unwrap();
         due.first().map(|due| due.at)
     }
 }
