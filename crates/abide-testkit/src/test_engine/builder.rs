@@ -19,12 +19,12 @@ use crate::{FaultStore, ManualClock, MemoryStore};
 const BEGINNING: Timestamp = Timestamp(1_700_000_000_000);
 
 /// A test engine in the making; see [`TestEngine::builder`]. A clone makes another world.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 #[must_use = "an engine runs nothing until started"]
 pub struct TestEngineBuilder {
     workflows: Vec<Workflow>,
     steps: Steps,
-    changes: Vec<Arc<dyn Fn(&mut Config) + Send + Sync>>,
+    config: Config,
     frozen: bool,
 }
 
@@ -46,6 +46,13 @@ impl World {
 }
 
 impl TestEngineBuilder {
+    pub(super) fn new() -> Self {
+        let mut config = Config::default();
+        // Months pass in a moment: a test wants to look at what ended in the first of them.
+        config.instances_retention = None;
+        Self { workflows: Vec::new(), steps: Steps::default(), config, frozen: false }
+    }
+
     /// Registers an async function as version 1 of a workflow.
     pub fn workflow<F, Fut, I, O, E>(self, name: &str, function: F) -> Self
     where
@@ -78,8 +85,8 @@ impl TestEngineBuilder {
     }
 
     /// Changes settings: `.configure(|c| c.residency_idle = Duration::ZERO)`.
-    pub fn configure(mut self, change: impl Fn(&mut Config) + Send + Sync + 'static) -> Self {
-        self.changes.push(Arc::new(change));
+    pub fn configure(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(&mut self.config);
         self
     }
 
@@ -108,11 +115,7 @@ impl TestEngineBuilder {
         let mut engine = Engine::on(Arc::new(store.clone()) as Arc<dyn Store>)
             .clock(Arc::new(world.clock.clone()))
             .replace_steps(move |call| ask.call(call))
-            // Months pass in a moment: a test wants to look at what ended in the first of them.
-            .configure(|config| config.instances_retention = None);
-        for change in &self.changes {
-            engine = engine.configure(|config| change(config));
-        }
+            .configure(|config| *config = self.config);
         for workflow in self.workflows {
             engine = engine.register(workflow);
         }

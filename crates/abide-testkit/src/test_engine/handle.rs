@@ -66,8 +66,8 @@ impl TestHandle {
         self.inner.until(&what, has).await;
     }
 
-    /// Waits until an attempt of a step of the current run (`name`, `name#2`, `item[3].name`) has
-    /// begun, or was found begun by now.
+    /// Waits until a step, sleep or wait of the current run (`name`, `name#2`, `item[3].name`) has
+    /// begun, which it may have long ago.
     pub async fn until_step_started(&self, step: &str) {
         let what = self.named(&format!("the start of step {step:?}"));
         self.inner.until(&what, async || self.step(step).await).await;

@@ -73,7 +73,7 @@ struct Inner {
 impl TestEngine {
     /// Begins a test engine: `.workflow(..)`, `.replace_step(..)`, then `.start()`.
     pub fn builder() -> TestEngineBuilder {
-        TestEngineBuilder::default()
+        TestEngineBuilder::new()
     }
 
     /// Starts an instance.

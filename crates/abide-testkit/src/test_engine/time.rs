@@ -123,13 +123,16 @@ impl Inner {
         self.give_turns().await;
     }
 
-    /// Lets everything happen that can, but does not wait for a step that just runs.
+    /// Lets everything happen that can, but does not wait for a step that just runs: when nothing
+    /// was written for many turns, nothing but that is left.
     async fn give_turns(&self) {
-        for _ in 0..TURNS * TURNS {
-            if self.is_settled().await {
-                return;
-            }
+        let mut changes = self.store.changes();
+        let mut quiet_turns = 0;
+        while quiet_turns < TURNS * TURNS && !self.is_settled().await {
             tokio::task::yield_now().await;
+            let changed = changes.has_changed().unwrap_or(false);
+            changes.mark_unchanged();
+            quiet_turns = if changed { 0 } else { quiet_turns + 1 };
         }
     }
 

@@ -15,6 +15,6 @@ use futures_util::FutureExt;
 /// Runs what must fail its test, and answers with what it said.
 async fn failing<T>(test: impl Future<Output = T>) -> String {
     let failed = AssertUnwindSafe(test).catch_unwind().await;
-    let said: Box<dyn Any + Send> = failed.err().expect("it should have failed");
-    said.downcast_ref::<String>().expect("a message").clone()
+    let said: Box<dyn Any + Send> = failed.err().unwrap();
+    said.downcast_ref::<String>().unwrap().clone()
 }

@@ -42,6 +42,34 @@ async fn instances_wake_in_the_order_of_their_timers() {
     assert_eq!(long.steps().await.unwrap().iter().filter(|s| s.completed_at.is_some()).count(), 2);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nobody_oversleeps_among_many_on_several_threads() {
+    /// Sleeps so many times so many hours; true when it woke at the very moment, every time.
+    async fn punctual(cx: Cx, (times, hours): (u32, u32)) -> Result<bool> {
+        let hours = hours * DAY / 24;
+        let mut expected = cx.now();
+        for _ in 0..times {
+            cx.sleep("nap", hours).await?;
+            expected = expected.after(hours);
+            if cx.now() != expected {
+                return Ok(false);
+            }
+            cx.step("think", || async { Ok::<_, Error>(()) }).await?;
+        }
+        Ok(true)
+    }
+    let engine = TestEngine::builder().workflow("punctual", punctual).frozen().start().await;
+    let mut handles = Vec::new();
+    for hours in 1..=30 {
+        let start = Start::new(&(60 / hours, hours));
+        handles.push(engine.start("punctual", start).await.unwrap());
+    }
+    engine.thaw();
+    for handle in handles {
+        assert!(handle.result::<bool>().await.unwrap(), "{} overslept", handle.id());
+    }
+}
+
 #[tokio::test]
 async fn a_retry_rests_in_virtual_time() {
     async fn flaky(cx: Cx, (): ()) -> Result<u32> {
