@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
 
 use abide::store::Store;
 use abide::{BoxError, Config, Cx, Engine, Json, Result, Timestamp, Workflow};
@@ -26,6 +27,7 @@ pub struct TestEngineBuilder {
     steps: Steps,
     config: Config,
     frozen: bool,
+    patience: Duration,
 }
 
 /// What outlives an engine: its store and its clock.
@@ -50,7 +52,13 @@ impl TestEngineBuilder {
         let mut config = Config::default();
         // Months pass in a moment: a test wants to look at what ended in the first of them.
         config.instances_retention = None;
-        Self { workflows: Vec::new(), steps: Steps::default(), config, frozen: false }
+        Self {
+            workflows: Vec::new(),
+            steps: Steps::default(),
+            config,
+            frozen: false,
+            patience: Duration::from_secs(20),
+        }
     }
 
     /// Registers an async function as version 1 of a workflow.
@@ -96,6 +104,12 @@ impl TestEngineBuilder {
         self
     }
 
+    /// How long, in real time, a step may run before the test fails; 20 s unless told otherwise.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// Starts the engine.
     pub async fn start(self) -> TestEngine {
         let world = World::new();
@@ -121,7 +135,7 @@ impl TestEngineBuilder {
         }
         let inner = Inner {
             engine: engine.start().await.unwrap(),
-            time: VirtualTime::new(world.clock.clone(), self.frozen),
+            time: VirtualTime::new(world.clock.clone(), self.frozen, self.patience),
             store,
             steps,
             withheld: Withheld::default(),

@@ -121,7 +121,7 @@ impl<S: AsyncFn(TestHandle) -> Result<()>> Play<'_, S> {
 
     /// One life, to the end or to the crash.
     async fn act(&self, engine: &TestEngine) -> Life {
-        let faults = engine.store().clone();
+        let faults = engine.inner.store.clone();
         let life = async {
             let handle = engine.start(self.workflow, self.start.clone()).await.unwrap();
             if let Err(error) = (self.script)(handle.clone()).await {

@@ -98,12 +98,6 @@ impl TestEngine {
         &self.inner.engine
     }
 
-    /// The store, to look into.
-    #[must_use]
-    pub fn store(&self) -> &FaultStore {
-        &self.inner.store
-    }
-
     /// The present moment.
     #[must_use]
     pub fn now(&self) -> Timestamp {

@@ -95,7 +95,12 @@ impl Inner {
         for wait in &waits {
             write!(told, "\n    {}", in_words(wait)).unwrap();
         }
-        for step in handle.steps().await.unwrap() {
+        let steps = handle.steps().await.unwrap();
+        let runs_no_step = steps.iter().all(|step| step.status != StepStatus::Running);
+        if instance.status() == Status::Running && runs_no_step {
+            told.push_str("\n    no step runs: it awaits something that is not a Cx future");
+        }
+        for step in steps {
             let name = &step.name;
             match (step.status, &step.child_id) {
                 (StepStatus::Waiting, Some(child)) => {

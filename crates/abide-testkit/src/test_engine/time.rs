@@ -16,9 +16,6 @@ use tokio::sync::watch;
 use super::Inner;
 use crate::ManualClock;
 
-/// How long, in real time, something may run without a single write before the test fails.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// Jumps after which a test that still waits waits for ever.
 const MAX_JUMPS: u64 = 100_000;
 
@@ -30,12 +27,14 @@ const TURNS: usize = 16;
 pub(super) struct VirtualTime {
     pub(super) clock: ManualClock,
     frozen: AtomicBool,
+    /// How long, in real time, something may run without a single write before the test fails.
+    patience: Duration,
     jumps: AtomicU64,
 }
 
 impl VirtualTime {
-    pub(super) fn new(clock: ManualClock, frozen: bool) -> Self {
-        Self { clock, frozen: AtomicBool::new(frozen), jumps: AtomicU64::new(0) }
+    pub(super) fn new(clock: ManualClock, frozen: bool, patience: Duration) -> Self {
+        Self { clock, frozen: AtomicBool::new(frozen), patience, jumps: AtomicU64::new(0) }
     }
 
     pub(super) fn set_frozen(&self, frozen: bool) {
@@ -103,9 +102,7 @@ impl Inner {
             if self.is_settled().await {
                 return;
             }
-            if !changed_in_time(&mut changes).await {
-                panic!("{}", self.still_running(PATIENCE).await);
-            }
+            self.next_change(&mut changes).await;
         }
     }
 
@@ -144,9 +141,15 @@ impl Inner {
             if !self.is_anybody_due().await {
                 return;
             }
-            if !changed_in_time(&mut changes).await {
-                panic!("{}", self.still_running(PATIENCE).await);
-            }
+            self.next_change(&mut changes).await;
+        }
+    }
+
+    /// Waits for the next write, within reason.
+    async fn next_change(&self, changes: &mut watch::Receiver<u64>) {
+        let patience = self.time.patience;
+        if tokio::time::timeout(patience, changes.changed()).await.is_err() {
+            panic!("{}", self.still_running(patience).await);
         }
     }
 
@@ -180,9 +183,4 @@ impl Inner {
         let due = self.store.due(now, Timestamp::MAX, 1).await.unwrap();
         due.first().map(|due| due.at)
     }
-}
-
-/// Waits for the next write; false when there is none for too long.
-async fn changed_in_time(changes: &mut watch::Receiver<u64>) -> bool {
-    tokio::time::timeout(PATIENCE, changes.changed()).await.is_ok()
 }

@@ -43,6 +43,18 @@ async fn a_sound_workflow_comes_to_the_same_wherever_it_dies() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn dying_on_several_threads_comes_to_the_same() {
+    let engine = TestEngine::builder().workflow("order", order).workflow("ship", ship);
+    let report = engine
+        .crash_everywhere("order", "lamp", async |order| {
+            order.send_event("paid", &30).await?;
+            Ok(())
+        })
+        .await;
+    assert!(report.steps().all(|step| step.most <= 2), "{report:?}");
+}
+
 #[tokio::test]
 async fn a_failure_is_a_result_like_any_other() {
     async fn unpaid(cx: Cx, (): ()) -> Result<()> {

@@ -191,6 +191,26 @@ async fn a_test_that_waits_for_ever_fails_at_once_and_says_for_what() {
 }
 
 #[tokio::test]
+async fn what_runs_without_end_fails_the_test_after_a_while() {
+    async fn foreign(_: Cx, (): ()) -> Result<()> {
+        std::future::pending().await
+    }
+    async fn hanging(cx: Cx, (): ()) -> Result<()> {
+        cx.step("hang", std::future::pending::<Result<()>>).await
+    }
+    let engine = TestEngine::builder().workflow("foreign", foreign).workflow("hanging", hanging);
+    let engine = engine.patience(Duration::from_millis(1)).start().await;
+    for (workflow, part) in [
+        ("foreign", "no step runs: it awaits something that is not a Cx future"),
+        ("hanging", "step \"hang\" runs"),
+    ] {
+        let handle = engine.start(workflow, Start::new(&())).await.unwrap();
+        let said = failing(handle.result::<()>()).await;
+        assert!(said.contains("although something runs") && said.contains(part), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn an_instance_that_paused_itself_says_why() {
     let lives = Arc::new(AtomicU32::new(0));
     let changing = move |cx: Cx, (): ()| {
