@@ -11,6 +11,8 @@ use tokio::sync::mpsc;
 use crate::config::Config;
 use crate::cx::Cx;
 use crate::error::{BoxError, Result};
+use crate::json::Json;
+use crate::replacement::{Replace, StepCall};
 use crate::store::Store;
 use crate::time::{Clock, SystemClock};
 use crate::workflow::{Registry, Workflow};
@@ -28,6 +30,7 @@ pub struct Builder {
     registry: Registry,
     config: Config,
     clock: Arc<dyn Clock>,
+    replace: Option<Box<Replace>>,
 }
 
 impl Builder {
@@ -37,6 +40,7 @@ impl Builder {
             registry: Registry::default(),
             config: Config::default(),
             clock: Arc::new(SystemClock::default()),
+            replace: None,
         }
     }
 
@@ -70,6 +74,16 @@ impl Builder {
         self
     }
 
+    /// For tests: asks `replace` before the function of a step is called, at every attempt. What it
+    /// answers is recorded as if the function had; with `None` the function is called.
+    pub fn replace_steps<R>(mut self, replace: R) -> Self
+    where
+        R: Fn(&StepCall<'_>) -> Option<Result<Json, BoxError>> + Send + Sync + 'static,
+    {
+        self.replace = Some(Box::new(replace));
+        self
+    }
+
     /// Starts the engine: it takes over the store and goes on with everything in it.
     ///
     /// # Errors
@@ -77,12 +91,12 @@ impl Builder {
     pub async fn start(self) -> Result<Engine> {
         self.registry.check()?;
         let (claims, to_claim) = mpsc::unbounded_channel();
-        let clock = Arc::clone(&self.clock);
+        let Self { store, registry, config, clock, replace } = self;
         let inner = Arc::new(Inner {
-            timers: Timers::new(self.config.timers_horizon),
-            idle: Idle::new(Arc::clone(&clock), &self.config),
-            env: Arc::new(Env { clock, config: self.config, registry: self.registry }),
-            store: self.store,
+            timers: Timers::new(config.timers_horizon),
+            idle: Idle::new(Arc::clone(&clock), &config),
+            env: Arc::new(Env { clock, config, registry, replace }),
+            store,
             residents: Residents::default(),
             waiters: Waiters::default(),
             output_waiters: OutputWaiters::default(),

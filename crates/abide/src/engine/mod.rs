@@ -21,6 +21,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::id::{InstanceId, InstanceKey};
 use crate::listing::{Filter, Listed, Page};
+use crate::replacement::Replace;
 use crate::run::Resident;
 use crate::store::Store;
 use crate::time::Clock;
@@ -50,6 +51,8 @@ pub(crate) struct Env {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) config: Config,
     pub(crate) registry: Registry,
+    /// Asked before the function of a step is called; `None` outside tests.
+    pub(crate) replace: Option<Box<Replace>>,
 }
 
 impl Env {
