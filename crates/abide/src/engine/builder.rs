@@ -18,9 +18,10 @@ use crate::time::{Clock, SystemClock};
 use crate::workflow::{Registry, Workflow};
 
 use super::idle::Idle;
-use super::listener::{Ear, OutputWaiters, Waiters};
+use super::listener::Ear;
 use super::residents::Residents;
 use super::timers::Timers;
+use super::waiters::Waiters;
 use super::{Alive, Engine, Env, Inner, RUNNING, claims, idle, prune, timers};
 
 /// An engine in the making; see [`Engine::builder`].
@@ -99,7 +100,8 @@ impl Builder {
             store,
             residents: Residents::default(),
             waiters: Waiters::default(),
-            output_waiters: OutputWaiters::default(),
+            output_waiters: Waiters::default(),
+            settling: Waiters::default(),
             claims,
             phase: AtomicU8::new(RUNNING),
         });
