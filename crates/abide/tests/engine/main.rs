@@ -13,6 +13,7 @@ mod compensation;
 mod crash;
 mod events;
 mod lifecycle;
+mod races;
 mod replay;
 mod residency;
 mod restart;
