@@ -15,6 +15,7 @@ mod events;
 mod lifecycle;
 mod races;
 mod replay;
+mod requirements;
 mod residency;
 mod restart;
 mod retries;

@@ -13,7 +13,7 @@ use abide_testkit::MemoryStore;
 use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 
-use crate::world::{in_time, told};
+use crate::world::{HOUR, in_time, told};
 
 /// How many instances race at a time.
 const CROWD: usize = 100;
@@ -39,7 +39,8 @@ impl Arena {
     }
 
     fn engine(&self) -> Builder {
-        Engine::on(Arc::clone(&self.store))
+        // Nobody looks for what a lost hint left out: nothing may depend on that.
+        Engine::on(Arc::clone(&self.store)).configure(|c| c.sweep_interval = HOUR)
     }
 
     /// Runs one race for many instances at a time, and again and again.
@@ -79,9 +80,13 @@ macro_rules! raced {
     };
 }
 
-/// Sets off at a moment of its own.
+/// Sets off at a moment of its own: timers are too coarse for the last millisecond.
 async fn hesitate(at_most: Duration) {
     let until = Instant::now() + at_most.mul_f64(fastrand::f64());
+    let coarse = until.saturating_duration_since(Instant::now()).as_millis();
+    if coarse > 1 {
+        tokio::time::sleep_until((until - Duration::from_millis(2)).into()).await;
+    }
     while Instant::now() < until {
         tokio::task::yield_now().await;
     }
@@ -99,7 +104,7 @@ async fn send(handle: &Handle, within: Duration, outgoing: Outgoing) -> Result<D
 
 /// How an instance ended. One that does not end says where it is stuck.
 async fn result<T: DeserializeOwned>(handle: &Handle) -> Result<T> {
-    let ended = tokio::time::timeout(Duration::from_secs(30), handle.result()).await;
+    let ended = tokio::time::timeout(Duration::from_secs(20), handle.result()).await;
     match ended {
         Ok(result) => result,
         Err(_) => panic!("{} is stuck: {}", handle.id(), everything(handle).await),
