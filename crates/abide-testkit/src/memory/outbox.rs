@@ -61,3 +61,46 @@ impl Outbox {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use abide::InstanceKey;
+
+    use super::*;
+
+    /// Remembers the numbers it hears.
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<i64>>);
+
+    impl Listener for Heard {
+        fn hint(&self, hint: Hint) {
+            let Hint::Runnable(InstanceKey(number)) = hint else { return };
+            self.0.lock().push(number);
+        }
+    }
+
+    #[test]
+    fn hints_come_in_the_order_of_transactions_and_before_their_answer_whatever_the_threads() {
+        const EACH: i64 = 2_000;
+        const THREADS: i64 = 4;
+        let (store, outbox) = (Mutex::new(0), Outbox::default());
+        let heard = Arc::new(Heard::default());
+        let listener: Arc<dyn Listener> = heard.clone();
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for _ in 0..EACH {
+                        let mut number = store.lock();
+                        *number += 1;
+                        let (mine, hints) = (*number, vec![Hint::Runnable(InstanceKey(*number))]);
+                        let ticket = outbox.put(Some(&listener), hints);
+                        drop(number);
+                        outbox.tell(ticket);
+                        assert!(heard.0.lock().last().is_some_and(|last| *last >= mine));
+                    }
+                });
+            }
+        });
+        assert_eq!(*heard.0.lock(), (1..=EACH * THREADS).collect::<Vec<_>>());
+    }
+}
