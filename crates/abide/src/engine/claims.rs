@@ -81,9 +81,6 @@ pub(super) async fn sweep(engine: Weak<Inner>) {
 
 /// Claims an instance and prepares its replay; `None` when there is nothing to run.
 async fn load(inner: &Arc<Inner>, key: InstanceKey) -> Option<Run> {
-    if !inner.residents.begin_claiming(key) {
-        return None;
-    }
     loop {
         match claim(inner, key).await {
             Ok(Some(run)) => {

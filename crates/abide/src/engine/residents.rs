@@ -30,12 +30,8 @@ fn forget(slots: &mut HashMap<InstanceKey, Slot>, key: InstanceKey) {
 }
 
 enum Slot {
-    /// To be read; what comes meanwhile is kept for it. Once it is being claimed, nobody else runs
-    /// it.
-    Loading {
-        kept: Vec<News>,
-        claiming: bool,
-    },
+    /// Being read; what comes meanwhile is kept for it.
+    Loading(Vec<News>),
     Live(Arc<Resident>),
 }
 
@@ -44,7 +40,7 @@ impl Residents {
     pub(crate) fn tell(&self, key: InstanceKey, news: News) -> bool {
         match self.slots.lock().get_mut(&key) {
             Some(Slot::Live(resident)) => resident.tell(news),
-            Some(Slot::Loading { kept, .. }) => kept.push(news),
+            Some(Slot::Loading(kept)) => kept.push(news),
             None => return false,
         }
         true
@@ -56,46 +52,31 @@ impl Residents {
         match slots.get_mut(&key) {
             Some(Slot::Live(resident)) => resident.tell(News::Tick),
             // It will look at the time by itself when it is there.
-            Some(Slot::Loading { .. }) => {}
+            Some(Slot::Loading(_)) => {}
             None => {
-                slots.insert(key, Slot::Loading { kept: Vec::new(), claiming: false });
+                slots.insert(key, Slot::Loading(Vec::new()));
                 return true;
             }
         }
         false
     }
 
-    /// Whether an instance that was to be read still is; then it is being claimed from now on. It is
-    /// not if it had just been created, and has entered by itself.
-    pub(crate) fn begin_claiming(&self, key: InstanceKey) -> bool {
-        match self.slots.lock().get_mut(&key) {
-            Some(Slot::Loading { claiming, .. }) => {
-                *claiming = true;
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// A new instance is there. False when something reached it before, and it is being claimed
-    /// because of that: whoever claims it runs it, or each would hear a part of what comes.
+    /// A new instance is there. False when something reached it before, so that it is being read:
+    /// whoever reads it knows all that came and runs it, or each would hear a part.
     pub(crate) fn enter_new(&self, key: InstanceKey, resident: &Arc<Resident>) -> bool {
         let mut slots = self.slots.lock();
-        if let Some(Slot::Loading { claiming: true, .. }) = slots.get(&key) {
+        if slots.contains_key(&key) {
             return false;
         }
-        Self::put(&mut slots, key, resident);
+        slots.insert(key, Slot::Live(Arc::clone(resident)));
         true
     }
 
     /// The instance is there; it hears what came while it was being read.
     pub(crate) fn enter(&self, key: InstanceKey, resident: &Arc<Resident>) {
-        Self::put(&mut self.slots.lock(), key, resident);
-    }
-
-    fn put(slots: &mut HashMap<InstanceKey, Slot>, key: InstanceKey, resident: &Arc<Resident>) {
+        let mut slots = self.slots.lock();
         // Before anybody can tell it more, or what came first would be heard last.
-        if let Some(Slot::Loading { kept, .. }) = slots.remove(&key) {
+        if let Some(Slot::Loading(kept)) = slots.remove(&key) {
             for news in kept {
                 resident.tell(news);
             }
@@ -108,7 +89,7 @@ impl Residents {
     pub(crate) fn give_up_loading(&self, key: InstanceKey) -> bool {
         let mut slots = self.slots.lock();
         match slots.get(&key) {
-            Some(Slot::Loading { kept, .. }) => {
+            Some(Slot::Loading(kept)) => {
                 let told = !kept.is_empty();
                 slots.remove(&key);
                 told
@@ -152,7 +133,7 @@ impl Residents {
         let slots = self.slots.lock();
         let live = slots.values().filter_map(|slot| match slot {
             Slot::Live(resident) => Some(Arc::clone(resident)),
-            Slot::Loading { .. } => None,
+            Slot::Loading(_) => None,
         });
         live.collect()
     }
