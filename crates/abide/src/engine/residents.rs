@@ -61,6 +61,17 @@ impl Residents {
         false
     }
 
+    /// A new instance is there. False when something reached it before, so that it is being read:
+    /// whoever reads it knows all that came and runs it, or each would hear a part.
+    pub(crate) fn enter_new(&self, key: InstanceKey, resident: &Arc<Resident>) -> bool {
+        let mut slots = self.slots.lock();
+        if slots.contains_key(&key) {
+            return false;
+        }
+        slots.insert(key, Slot::Live(Arc::clone(resident)));
+        true
+    }
+
     /// The instance is there; it hears what came while it was being read.
     pub(crate) fn enter(&self, key: InstanceKey, resident: &Arc<Resident>) {
         let mut slots = self.slots.lock();

@@ -210,8 +210,9 @@ fn let_loose(
                 }
                 launch.run.set_timeout_at(timeout.map(|timeout| created_at.after(timeout)));
                 launch.run.started(*key, *epoch, *created_at, launch.held);
-                inner.residents.enter(*key, launch.run.resident());
-                runs.push(launch.run);
+                if inner.residents.enter_new(*key, launch.run.resident()) {
+                    runs.push(launch.run);
+                }
             }
             (Started::Running { key, .. }, None) => keys.push(*key),
             (Started::Queued(key), _) => {

@@ -222,4 +222,34 @@ on_every_store! {
         assert_eq!(handle.result::<u64>().await.unwrap(), 1);
         slow.release(Hold::CommitAnswer);
     }
+
+    async fn what_reaches_an_instance_before_its_start_is_answered_is_not_lost(world: World) {
+        let slow = world.slow();
+        let both = async |cx: Cx, (): ()| -> Result<(u32, u32)> {
+            let (a, b) = (cx.wait_for_signal::<u32>("a"), cx.wait_for_signal::<u32>("b"));
+            let (a, b) = tokio::join!(a, b);
+            Ok((a?.payload, b?.payload))
+        };
+        let engine = world.engine_on(&slow.shared()).workflow("both", both).start().await.unwrap();
+        slow.hold(Hold::StartAnswer);
+        slow.hold(Hold::ClaimAnswer);
+        let starting = tokio::spawn({
+            let engine = engine.clone();
+            async move { engine.start("both", Start::new(&()).id("both")).await }
+        });
+        let handle = engine.get(&InstanceId::new("both").unwrap());
+        assert!(eventually(async || handle.status().await.is_ok()).await);
+        // It is not in memory yet, so it is read because of the first signal.
+        handle.signal("a", &1).await.unwrap();
+        world.settle().await;
+        slow.hold(Hold::Commit);
+        slow.release(Hold::StartAnswer);
+        let handle = starting.await.unwrap().unwrap();
+        world.settle().await;
+        handle.signal("b", &2).await.unwrap();
+        slow.release(Hold::ClaimAnswer);
+        world.settle().await;
+        slow.release(Hold::Commit);
+        assert_eq!(handle.result::<(u32, u32)>().await.unwrap(), (1, 2));
+    }
 }
