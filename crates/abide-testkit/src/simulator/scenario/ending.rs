@@ -1,0 +1,59 @@
+//! Ends and new beginnings against what is sent.
+
+use std::time::Duration;
+
+use super::{Chooser, Ending, Plan, Script, Witness, ensure, got, workflow};
+use crate::simulator::script::Ask;
+
+/// It ends by the event or from outside, never both.
+pub(super) fn terminate(witness: &Witness, _: &mut Chooser) -> Plan {
+    let waits = workflow("waits", witness, async |cx, witness| {
+        let met = got(cx.wait_for_event("go").await)?;
+        witness.step(&cx, "after", met).await
+    });
+    let script = Script::default()
+        .client([Ask::start("waits", "a")])
+        .client([Ask::event("a", "go", "e1")])
+        .client([Ask::Terminate("a".to_owned())]);
+    Plan::new([waits], script, |ending: &Ending<'_>| {
+        if ending.is_terminated("a") {
+            return Ok(());
+        }
+        let result: String = ending.result("a")?;
+        ensure(result == "e1", || format!("it got {result}"))
+    })
+}
+
+/// A whole restart forgets what came before it; what comes after it counts.
+pub(super) fn restart(witness: &Witness, _: &mut Chooser) -> Plan {
+    let waits = workflow("waits", witness, async |cx, witness| {
+        witness.step(&cx, "before", 1).await?;
+        let met = got(cx.wait_for_event("go").timeout(Duration::from_secs(60)).await)?;
+        witness.step(&cx, "after", met).await
+    });
+    let script = Script::default()
+        .client([Ask::start("waits", "a")])
+        .client(["e1", "e2"].map(|id| Ask::event("a", "go", id)))
+        .client([Ask::Restart("a".to_owned(), None)]);
+    Plan::new([waits], script, |ending: &Ending<'_>| {
+        let result: String = ending.result("a")?;
+        ensure(["e1", "e2", "timeout"].contains(&&*result), || format!("it got {result}"))
+    })
+}
+
+/// A restart from a later step keeps what the wait got.
+pub(super) fn restart_from(witness: &Witness, _: &mut Chooser) -> Plan {
+    let waits = workflow("waits", witness, async |cx, witness| {
+        let met = got(cx.wait_for_event("go").await)?;
+        witness.step(&cx, "after", met).await
+    });
+    let script = Script::default()
+        .client([Ask::start("waits", "a")])
+        .client([Ask::event("a", "go", "e1"), Ask::event("a", "go", "e2")])
+        .client([Ask::Restart("a".to_owned(), Some("after"))]);
+    Plan::new([waits], script, |ending: &Ending<'_>| {
+        let result: String = ending.result("a")?;
+        let first_met = ending.delivered("e1") == Some(1);
+        ensure(result == "e1" || (result == "e2" && !first_met), || format!("it got {result}"))
+    })
+}
