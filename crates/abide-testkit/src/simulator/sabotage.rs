@@ -28,6 +28,9 @@ pub enum Sabotage {
     DeliversTwice,
     /// A park is stored though something arrived that the runner had not heard of.
     ParksOverNews,
+    /// Any hint may be lost, also those that an engine can't do without: that of a pause or a
+    /// resume, and one of several arrivals of which it hears a later one.
+    LosesAnyHint,
 }
 
 impl Sabotage {

@@ -117,8 +117,11 @@ impl Store for SimStore {
     }
 
     fn claim(&self, key: InstanceKey) -> Answer<Option<Claimed>> {
-        let sabotage = self.sabotage;
-        self.read(format!("claim {}", key.0), move |disk| sabotage.claim(disk.claim(key)))
+        let (sabotage, traffic) = (self.sabotage, Arc::clone(&self.traffic));
+        self.read(format!("claim {}", key.0), move |disk| {
+            traffic.lock().deaf.remove(&key);
+            sabotage.claim(disk.claim(key))
+        })
     }
 
     fn release(&self, key: InstanceKey, epoch: Epoch) {

@@ -1,12 +1,12 @@
 //! What is on its way between an engine and its store: calls that nobody executed yet, answers
 //! that nobody heard yet, and hints.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use abide::Error;
 use abide::store::{Answer, Hint, Listener};
+use abide::{Error, InstanceKey};
 use futures_util::FutureExt;
 use tokio::sync::oneshot;
 
@@ -19,6 +19,8 @@ pub(super) struct Traffic {
     pub(super) calls: Vec<Call>,
     pub(super) answers: Vec<Reply>,
     pub(super) hints: VecDeque<(Hint, Arc<dyn Listener>)>,
+    /// Instances of which an arrival was lost since they were read.
+    pub(super) deaf: HashSet<InstanceKey>,
 }
 
 /// A call that was made and not executed.
@@ -51,6 +53,15 @@ impl Traffic {
     pub(super) fn begin_life(&mut self) -> u32 {
         *self = Self { life: self.life + 1, ..Self::default() };
         self.life
+    }
+
+    /// The oldest hint is never heard.
+    pub(super) fn lose(&mut self) -> Option<Hint> {
+        let (hint, _) = self.hints.pop_front()?;
+        if let Hint::Arrived(key, _) = &hint {
+            self.deaf.insert(*key);
+        }
+        Some(hint)
     }
 
     pub(super) fn is_idle(&self) -> bool {

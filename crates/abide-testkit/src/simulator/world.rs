@@ -29,8 +29,9 @@ const BEGIN: Timestamp = Timestamp(1_700_000_000_000);
 const MAX_CRASHES: usize = 4;
 /// What happens after the last decision, before somebody goes round in circles.
 const MAX_CALM: usize = 20_000;
-/// How long after the last thing that falls due the world may still move: several sweeps.
-const PATIENCE: Duration = Duration::from_secs(100);
+/// How long after the last thing that falls due the world may still move: what a lost hint was about
+/// is found when its instance has left memory and a sweep came by, and that may happen twice.
+const PATIENCE: Duration = Duration::from_secs(150);
 
 /// See the module.
 pub(super) struct World {
@@ -66,6 +67,13 @@ struct Habits {
     timers_horizon: Duration,
 }
 
+/// Whether a hint is lost.
+enum Loss {
+    Never,
+    Possible,
+    Certain,
+}
+
 /// How a world ended.
 pub(super) struct Ended {
     pub(super) made: Vec<u32>,
@@ -94,7 +102,7 @@ impl World {
             None => Chooser::random(random),
         };
         let habits = Habits {
-            residency_idle: Duration::from_secs([5, 1, 3600][chooser.below(3)]),
+            residency_idle: Duration::from_secs([5, 1, 40][chooser.below(3)]),
             timers_horizon: Duration::from_secs([10, 3600][chooser.below(2)]),
         };
         let plan = (scenario.plan)(&witness, &mut chooser);
@@ -218,9 +226,14 @@ impl World {
         let mut wild = Vec::new();
         let traffic = self.traffic.lock();
         if let Some((hint, _)) = traffic.hints.front() {
-            tame.push(Action::Hear);
-            // A pause that is not heard of is no wake-up: losing it would not only delay.
-            wild.extend((!matches!(hint, Hint::Paused(_))).then_some(Action::Lose));
+            match self.may_be_lost(hint, &traffic) {
+                Loss::Never => tame.push(Action::Hear),
+                Loss::Possible => {
+                    tame.push(Action::Hear);
+                    wild.push(Action::Lose);
+                }
+                Loss::Certain => tame.push(Action::Lose),
+            }
         }
         tame.extend((0..traffic.answers.len()).map(Action::Answer));
         for (place, call) in traffic.calls.iter().enumerate() {
@@ -247,6 +260,25 @@ impl World {
         wild.extend((self.crashes < MAX_CRASHES).then_some(Action::Crash));
         tame.append(&mut wild);
         tame
+    }
+
+    /// Which hints may be lost, as far as a store may lose them. A pause or a resume that is not
+    /// heard of is more than a delay. Of the arrivals at an instance all after the first one that
+    /// was lost are lost too, until it is read again: an engine that hears a later one takes the
+    /// earlier ones for heard.
+    fn may_be_lost(&self, hint: &Hint, traffic: &Traffic) -> Loss {
+        if self.sabotage == Sabotage::LosesAnyHint {
+            return Loss::Possible;
+        }
+        match hint {
+            Hint::Paused(_) => Loss::Never,
+            Hint::Runnable(key) => {
+                let mut begun = self.view.instances.iter().filter(|found| found.key == *key);
+                if begun.any(|found| found.parent.is_none()) { Loss::Never } else { Loss::Possible }
+            }
+            Hint::Arrived(key, _) if traffic.deaf.contains(key) => Loss::Certain,
+            _ => Loss::Possible,
+        }
     }
 
     fn perform(&mut self, action: Action) -> Result<(), String> {
@@ -288,8 +320,8 @@ impl World {
     }
 
     fn lose(&self) -> String {
-        let lost = self.traffic.lock().hints.pop_front();
-        lost.map_or_else(String::new, |(hint, _)| format!("LOST: {}", in_words(&hint)))
+        let lost = self.traffic.lock().lose();
+        lost.map_or_else(String::new, |hint| format!("LOST: {}", in_words(&hint)))
     }
 
     fn answer(&self, place: usize) -> String {

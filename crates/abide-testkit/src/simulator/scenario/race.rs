@@ -35,15 +35,11 @@ fn nothing_lost(ending: &Ending<'_>) -> Result<(), String> {
     ensure(well, || format!("the race gave {first}, the next wait {next}"))
 }
 
-/// Only the latest is kept, so the first may be replaced when the race did not use it.
+/// Only the latest is kept, so the second may replace the first when the race did not use it.
 fn latest_not_lost(ending: &Ending<'_>) -> Result<(), String> {
     let (first, next): (String, String) = ending.result("a")?;
-    let well = matches!((&*first, &*next), ("other", "e1" | "e2") | ("e1", "e2"))
-        // Replaced before the race began: the next wait hears of nothing.
-        || (first == "e2" && next == "timeout");
-    ensure(well || (first, next) == ("e1".into(), "timeout".into()), || {
-        "the race or the next wait got what was not for it".to_owned()
-    })
+    let well = matches!((&*first, &*next), ("other", "e1" | "e2") | ("e1", "e2"));
+    ensure(well, || format!("the race gave {first}, the next wait {next}"))
 }
 
 fn send_two(script: Script, signals: bool) -> Script {
@@ -64,27 +60,15 @@ pub(super) fn loser(witness: &Witness, chooser: &mut Chooser) -> Plan {
             First::Left(met) => got(met)?,
             First::Right(done) => done.map(|_| "other".to_owned())?,
         };
-        let next = wait().on("go").timeout(Duration::from_secs(600)).await;
-        Ok((first, got(next)?))
+        Ok((first, got(wait().on("go").await)?))
     });
     let races = races.event("go", if latest { Buffer::Latest } else { Buffer::Queue });
     let script = send_two(Script::default().client([Ask::start("races", "a")]), signals);
     if latest {
         Plan::new([races], script, latest_not_lost)
     } else {
-        Plan::new([races], script, not_late)
+        Plan::new([races], script, nothing_lost)
     }
-}
-
-/// As [`nothing_lost`], but the second may come after the last deadline.
-fn not_late(ending: &Ending<'_>) -> Result<(), String> {
-    let (first, next): (String, String) = ending.result("a")?;
-    if next == "timeout" {
-        return ensure(first != "other" || ending.delivered("e1").is_none_or(|met| met == 0), || {
-            format!("the race gave {first}, and the next wait nothing")
-        });
-    }
-    nothing_lost(ending)
 }
 
 /// The same against a sleep.
