@@ -122,11 +122,11 @@ fn shortest(
     what: &str,
     made: Vec<u32>,
 ) -> Broken {
-    let replay = |schedule: &[u32]| World::new(scenario, seed, sabotage, Some(schedule.to_vec())).run();
+    let replay =
+        |schedule: &[u32]| World::new(scenario, seed, sabotage, Some(schedule.to_vec())).run();
     let kind = kind_of(what);
-    let same = |schedule: &[u32]| {
-        replay(schedule).broken.is_some_and(|other| kind_of(&other) == kind)
-    };
+    let same =
+        |schedule: &[u32]| replay(schedule).broken.is_some_and(|other| kind_of(&other) == kind);
     let schedule = shrink::shrink(made, same);
     let Ended { trace, view, broken, .. } = replay(&schedule);
     Broken {

@@ -35,7 +35,8 @@ impl Options {
         let mut options = Self { from: 0, seeds: 1000, scenarios: all.clone(), trace: false };
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
-            let number = |text: String| text.parse::<u64>().map_err(|_| format!("{text:?} is not a number"));
+            let number =
+                |text: String| text.parse::<u64>().map_err(|_| format!("{text:?} is not a number"));
             match word.as_str() {
                 "--seeds" => options.seeds = number(value()?)?,
                 "--from" => options.from = number(value()?)?,

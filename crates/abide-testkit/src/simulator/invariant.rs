@@ -17,14 +17,17 @@ pub(super) struct Scene<'a> {
     /// The disk after it.
     pub(super) view: &'a View,
     pub(super) now: Timestamp,
+    /// Whether nothing went wrong so far that would interrupt a step: no crash, no outcome unknown.
+    pub(super) undisturbed: bool,
     /// What the outside was told so far.
     pub(super) acknowledged: &'a [Acknowledged],
 }
 
 type Invariant = fn(&Scene<'_>) -> Result<(), String>;
 
-const INVARIANTS: [(&str, Invariant); 10] = [
+const INVARIANTS: [(&str, Invariant); 11] = [
     ("1: acknowledged means durable", event::acknowledged_is_durable),
+    ("4: only a crash interrupts a step", life::interrupted_by_crashes),
     ("5: an event meets a wait exactly once", event::meets_once),
     ("5: a wait has one outcome", event::one_outcome),
     ("6: a dead waiter eats nothing", event::nothing_vanishes),

@@ -20,7 +20,7 @@ pub enum Sabotage {
     AnswersBeforeWriting,
     /// A wait that was dropped is not cancelled, and keeps what met it unseen.
     LosersStayOpen,
-    /// What a replay is given lacks the last completed step.
+    /// What a replay is given ends before the last completed step.
     ForgetsACompletion,
     /// Deadlines that fall due are not looked at.
     ForgetsDeadlines,
@@ -49,11 +49,10 @@ impl Sabotage {
         }
         let mut answer = at_once(answer);
         if let Ok(Some(claimed)) = &mut answer {
-            let completed = |kind| kind == EntryKind::StepCompleted;
             let history = &mut claimed.history;
-            if let Some(last) = history.iter().rposition(|it| completed(it.entry.entry)) {
-                history.remove(last);
-            }
+            let is_completed = |kind| kind == EntryKind::StepCompleted;
+            let last = history.iter().rposition(|it| is_completed(it.entry.entry));
+            history.truncate(last.unwrap_or(history.len()));
         }
         Box::pin(ready(answer))
     }

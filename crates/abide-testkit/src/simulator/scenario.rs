@@ -31,9 +31,11 @@ pub(super) struct Scenario {
 pub(super) const ALL: &[Scenario] = &[
     Scenario { name: "event-vs-deadline", plan: deadline::event },
     Scenario { name: "delayed-event-vs-deadline", plan: deadline::delayed },
+    Scenario { name: "delayed-event", plan: deadline::patient },
     Scenario { name: "moved-deadline", plan: deadline::moved },
     Scenario { name: "caught-timeout", plan: deadline::caught },
     Scenario { name: "event-vs-reaching-the-wait", plan: early::event },
+    Scenario { name: "news-vs-start", plan: early::at_once },
     Scenario { name: "event-vs-eviction", plan: early::eviction },
     Scenario { name: "two-events-latest", plan: early::two_latest },
     Scenario { name: "two-events-queue", plan: queue::two },

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use abide::Clock;
 use abide::prelude::*;
 use abide::store::Hint;
-use abide::Clock;
 use parking_lot::Mutex;
 
 use super::action::{Action, Temper};
@@ -50,6 +50,8 @@ pub(super) struct World {
     acknowledged: Vec<Acknowledged>,
     trace: Vec<String>,
     crashes: usize,
+    /// Whether the engine was ever told that the outcome of a write is unknown.
+    in_doubt: bool,
     writes: usize,
 }
 
@@ -121,6 +123,7 @@ impl World {
             acknowledged: Vec::new(),
             trace: Vec::new(),
             crashes: 0,
+            in_doubt: false,
             writes: 0,
         }
     }
@@ -186,8 +189,7 @@ impl World {
 
     fn begin_life(&mut self) {
         let life = self.traffic.lock().begin_life();
-        let store =
-            SimStore { traffic: Arc::clone(&self.traffic), life, sabotage: self.sabotage };
+        let store = SimStore { traffic: Arc::clone(&self.traffic), life, sabotage: self.sabotage };
         let habits = self.habits;
         let mut engine =
             Engine::builder(store).clock(Arc::new(self.clock.clone())).configure(|config| {
@@ -247,8 +249,7 @@ impl World {
         tame.extend((0..self.witness.works().len()).map(Action::Finish));
         let is_up = self.life.as_ref().is_some_and(|life| life.engine.lock().is_some());
         if is_up {
-            let exists =
-                |id: &str| self.view.instances.iter().any(|found| found.id.as_str() == id);
+            let exists = |id: &str| self.view.instances.iter().any(|found| found.id.as_str() == id);
             let calls = self.plan.script.possible(exists);
             tame.extend(calls.into_iter().map(|(client, _)| Action::Call(client)));
         }
@@ -338,6 +339,7 @@ impl World {
             Verdict::Refused => format!("REFUSE: {}", call.what),
             Verdict::Unknown => format!("execute, and LOSE THE OUTCOME of: {}", call.what),
         };
+        self.in_doubt |= verdict == Verdict::Unknown;
         let changes = call.writes && verdict != Verdict::Refused;
         // Not while traffic is locked: hints join it.
         let reply = call.execute(&self.disk, verdict);
@@ -378,12 +380,22 @@ impl World {
         self.witness.broken().map_or(Ok(()), Err)
     }
 
+    /// A restart disturbs too: one that is heard of late has the next run read twice.
+    fn is_undisturbed(&self) -> bool {
+        let restarted = self.view.instances.iter().any(|instance| instance.run > 1);
+        self.crashes == 0 && !self.in_doubt && !restarted
+    }
+
     /// Whether everything that must always hold does, after a write.
     fn check(&mut self) -> Result<(), String> {
         let before = std::mem::replace(&mut self.view, look::at(&self.disk));
-        let now = self.clock.now();
-        let scene =
-            Scene { before: &before, view: &self.view, now, acknowledged: &self.acknowledged };
+        let scene = Scene {
+            before: &before,
+            view: &self.view,
+            now: self.clock.now(),
+            undisturbed: self.is_undisturbed(),
+            acknowledged: &self.acknowledged,
+        };
         invariant::broken(&scene).map_or(Ok(()), Err)
     }
 }

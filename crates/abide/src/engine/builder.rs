@@ -78,7 +78,7 @@ impl Builder {
         let (claims, to_claim) = mpsc::unbounded_channel();
         let clock = Arc::clone(&self.clock);
         let inner = Arc::new(Inner {
-            timers: Timers::new(self.config.timers_horizon),
+            timers: Timers::new(self.config.timers_horizon, self.config.sweep_interval),
             idle: Idle::new(Arc::clone(&clock), &self.config),
             env: Arc::new(Env { clock, config: self.config, registry: self.registry }),
             store: self.store,

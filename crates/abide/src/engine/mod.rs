@@ -33,7 +33,7 @@ pub use start::Start;
 
 use idle::Idle;
 use listener::{OutputWaiters, Waiters};
-use residents::Residents;
+use residents::{Residents, Starting};
 use timers::Timers;
 
 /// Runs workflows on a store. Cheap to clone; the last clone to be dropped stops the engine as a
@@ -88,6 +88,13 @@ impl Inner {
     /// Has an instance looked at: ticked when it is in memory, read from the store when not.
     pub(crate) fn wake(&self, key: InstanceKey) {
         if self.residents.tick_or_load(key) {
+            self.load(key);
+        }
+    }
+
+    /// A start was answered: whoever had to wait for that is read from the store.
+    fn started(&self, start: &Starting) {
+        for key in self.residents.started(start) {
             self.load(key);
         }
     }

@@ -20,10 +20,11 @@ pub(super) fn acknowledged_is_durable(scene: &Scene<'_>) -> Result<(), String> {
         let found = instances.get(id);
         let found = found.ok_or_else(|| format!("{what} was answered, and there is no {id}"))?;
         match &acknowledged.told {
-            Told::Changed(was) => ensure(
-                (was.run, was.next_seq) <= (found.run, found.next_seq),
-                || format!("{what} was answered, and is not in the history"),
-            )?,
+            Told::Changed(was) => {
+                ensure((was.run, was.next_seq) <= (found.run, found.next_seq), || {
+                    format!("{what} was answered, and is not in the history")
+                })?
+            }
             Told::Delivered(told) => {
                 let history = of(scene.view, &found.id);
                 let about = |kind| {
@@ -124,9 +125,10 @@ fn is_consumed(view: &View, id: &InstanceId, history: &[Recorded], event: &str) 
         wait.status == WaitStatus::Fulfilled && wait.fulfilled_by.as_deref() == Some(event)
     });
     let taken = || {
-        history.iter().filter(|it| it.entry.step_kind() == StepKind::Take).any(|it| {
-            it.entry.payload.as_ref().is_some_and(|taken| taken.as_str().contains(event))
-        })
+        history
+            .iter()
+            .filter(|it| it.entry.step_kind() == StepKind::Take)
+            .any(|it| it.entry.payload.as_ref().is_some_and(|taken| taken.as_str().contains(event)))
     };
     waited || taken()
 }

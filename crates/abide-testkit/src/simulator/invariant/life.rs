@@ -72,6 +72,19 @@ pub(super) fn replays_alike(scene: &Scene<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// An engine that lives and knows what it wrote runs an instance once.
+pub(super) fn interrupted_by_crashes(scene: &Scene<'_>) -> Result<(), String> {
+    if !scene.undisturbed {
+        return Ok(());
+    }
+    for recorded in scene.view.histories.iter().flat_map(|(_, history)| history) {
+        let error = recorded.entry.error.as_ref();
+        let interrupted = error.is_some_and(|it| it.code == "STEP_INTERRUPTED");
+        ensure(!interrupted, || format!("{:?} was interrupted by nothing", recorded.entry.name))?;
+    }
+    Ok(())
+}
+
 /// At the end, with no more faults and all the time in the world, everything has ended or waits
 /// for something that never came.
 pub(in crate::simulator) fn nothing_is_stuck(view: &View, now: Timestamp) -> Result<(), String> {
@@ -84,7 +97,9 @@ pub(in crate::simulator) fn nothing_is_stuck(view: &View, now: Timestamp) -> Res
             && has_open_wait(view, instance)
             && instance.wake_at.is_none_or(|at| at > now)
             && !has_mail(view, instance);
-        ensure(waits, || format!("2: a lost hint delays, it never loses: {id} is stuck, {status}"))?;
+        ensure(waits, || {
+            format!("2: a lost hint delays, it never loses: {id} is stuck, {status}")
+        })?;
     }
     Ok(())
 }
@@ -96,7 +111,10 @@ fn has_open_wait(view: &View, instance: &Instance) -> bool {
 
 fn has_child(view: &View, parent: &Instance) -> bool {
     view.instances.iter().filter(|child| !child.phase.is_terminal()).any(|child| {
-        child.parent.as_ref().is_some_and(|found| found.key == parent.key && found.run == parent.run)
+        child
+            .parent
+            .as_ref()
+            .is_some_and(|found| found.key == parent.key && found.run == parent.run)
     })
 }
 

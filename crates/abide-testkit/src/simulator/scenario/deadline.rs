@@ -56,6 +56,18 @@ pub(super) fn delayed(witness: &Witness, _: &mut Chooser) -> Plan {
     })
 }
 
+/// An event that is not to be seen for a while, and a wait that has all the time in the world.
+pub(super) fn patient(witness: &Witness, _: &mut Chooser) -> Plan {
+    let waits = workflow("waits", witness, async |cx, _| got(cx.wait_for_event("go").await));
+    let script = Script::default()
+        .client([Ask::start("waits", "a")])
+        .client([Ask::event("a", "go", "e1").delayed(MINUTE)]);
+    Plan::new([waits], script, |ending: &Ending<'_>| {
+        let result: String = ending.result("a")?;
+        ensure(result == "e1", || format!("it got {result}"))
+    })
+}
+
 /// A deadline that is moved while the event is on its way.
 pub(super) fn moved(witness: &Witness, _: &mut Chooser) -> Plan {
     let waits = workflow("waits", witness, async |cx, _| {

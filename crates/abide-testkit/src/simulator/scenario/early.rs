@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use futures_util::future::join;
+
 use super::{Chooser, Ending, Plan, Script, Witness, ensure, got, workflow};
 use crate::simulator::script::Ask;
 
@@ -20,6 +22,22 @@ pub(super) fn event(witness: &Witness, _: &mut Chooser) -> Plan {
     let script =
         Script::default().client([Ask::start("waits", "a")]).client([Ask::event("a", "go", "e1")]);
     Plan::new([waits], script, gets_e1)
+}
+
+/// What is heard in the commit that creates it has nobody else run it.
+pub(super) fn at_once(witness: &Witness, _: &mut Chooser) -> Plan {
+    let looks = workflow("looks", witness, async |cx, witness| {
+        let look = cx.try_signal::<String>("go");
+        let (found, worked) = join(look, witness.step(&cx, "work", "worked".to_owned())).await;
+        Ok((found?.map(|signal| signal.payload), worked?))
+    });
+    let script =
+        Script::default().client([Ask::start("looks", "a")]).client([Ask::signal("a", "go", "s1")]);
+    Plan::new([looks], script, |ending: &Ending<'_>| {
+        let (found, worked): (Option<String>, String) = ending.result("a")?;
+        // Nothing can be there before it is.
+        ensure((&found, &*worked) == (&None, "worked"), || format!("it got {found:?}, {worked}"))
+    })
 }
 
 /// The instance may be on its way out of memory, or back into it.
