@@ -4,6 +4,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a broken expectation ends the test that has it")]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, available_parallelism};
+
 use abide_testkit::simulator::{Broken, Sabotage, run, run_broken, scenarios};
 
 /// Schedules for every scenario.
@@ -11,15 +14,24 @@ const SEEDS: u64 = 200;
 
 #[test]
 fn everything_holds_in_every_world() {
-    let (mut worlds, mut writes, mut crashes) = (0, 0, 0);
-    for scenario in scenarios() {
-        for seed in 0..SEEDS {
-            let ran = run(scenario, seed).unwrap_or_else(|broken| panic!("{broken}"));
-            worlds += 1;
-            writes += ran.writes;
-            crashes += ran.crashes;
+    let (scenarios, next) = (scenarios(), AtomicUsize::new(0));
+    let threads = available_parallelism().map_or(1, usize::from);
+    let simulate = || {
+        let mut sums = [0; 3];
+        while let Some(scenario) = scenarios.get(next.fetch_add(1, Ordering::Relaxed)) {
+            for seed in 0..SEEDS {
+                let ran = run(scenario, seed).unwrap_or_else(|broken| panic!("{broken}"));
+                let these = [1, ran.writes, ran.crashes];
+                sums.iter_mut().zip(these).for_each(|(sum, this)| *sum += this);
+            }
         }
-    }
+        sums
+    };
+    let [worlds, writes, crashes] = thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(simulate)).collect();
+        let sums = running.into_iter().map(|running| running.join().unwrap());
+        sums.reduce(|one, other| std::array::from_fn(|place| one[place] + other[place])).unwrap()
+    });
     println!("{worlds} schedules, {writes} writes, {crashes} crashes");
     // A world in which nothing happens proves nothing.
     assert!(writes > 2 * worlds && crashes > worlds / 2, "{writes} writes, {crashes} crashes");

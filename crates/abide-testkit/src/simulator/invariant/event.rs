@@ -95,8 +95,8 @@ pub(super) fn one_outcome(scene: &Scene<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Everything that was accepted is consumed, pending, superseded or discarded; and all that was
-/// accepted was sent.
+/// Everything that was accepted is consumed, pending, superseded, discarded or dropped, and never
+/// just gone.
 pub(super) fn nothing_vanishes(scene: &Scene<'_>) -> Result<(), String> {
     for (id, history) in &scene.view.histories {
         // A whole restart forgets what came before it.
@@ -112,6 +112,7 @@ pub(super) fn nothing_vanishes(scene: &Scene<'_>) -> Result<(), String> {
             }
             let is_accounted_for = is_consumed(scene.view, id, &history[place..], event)
                 || is_pending(scene.view, id, event)
+                || is_dropped(&history[place..], event)
                 || is_gone(&history[place..], event);
             ensure(is_accounted_for, || format!("{event} was accepted by {id} and vanished"))?;
         }
@@ -136,6 +137,14 @@ fn is_consumed(view: &View, id: &InstanceId, history: &[Recorded], event: &str) 
 fn is_pending(view: &View, id: &InstanceId, event: &str) -> bool {
     let buffers = view.buffers.iter().filter(|(of, _)| of == id);
     buffers.flat_map(|(_, kept)| kept).any(|kept| *kept.id == *event)
+}
+
+/// Events of this type are declared as not to be kept: one that nobody waited for is gone.
+fn is_dropped(history: &[Recorded], event: &str) -> bool {
+    let mut about = history.iter().filter(|it| it.entry.event_id.as_deref() == Some(event));
+    about.all(|it| {
+        it.entry.entry == EntryKind::EventReceived && it.entry.name.as_deref() == Some("dropped")
+    })
 }
 
 fn is_gone(history: &[Recorded], event: &str) -> bool {

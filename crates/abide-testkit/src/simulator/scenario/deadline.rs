@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use abide::Buffer;
 use abide::history::EntryKind;
+use abide::{Buffer, Outgoing};
 
 use super::{Chooser, Ending, Plan, Script, Witness, ensure, got, workflow};
 use crate::simulator::script::Ask;
@@ -79,6 +79,25 @@ pub(super) fn moved(witness: &Witness, _: &mut Chooser) -> Plan {
         .client(moves)
         .client([Ask::event("a", "go", "e1")]);
     Plan::new([waits], script, decided)
+}
+
+/// A signal that wakes nobody is still looked at before the wait gives up.
+pub(super) fn quiet(witness: &Witness, _: &mut Chooser) -> Plan {
+    let waits = workflow("waits", witness, async |cx, _| {
+        got(cx.wait_for_signal("go").timeout(MINUTE).await)
+    });
+    let signal = Outgoing::signal("go").without_waking();
+    let script =
+        Script::default().client([Ask::start("waits", "a")]).client([Ask::send("a", "s1", signal)]);
+    Plan::new([waits], script, |ending: &Ending<'_>| {
+        let result: String = ending.result("a")?;
+        let deadline = ending.view.waits.first().and_then(|wait| wait.timeout_at);
+        let mut entries = ending.view.histories.iter().flat_map(|(_, history)| history);
+        let received = entries.find(|it| it.entry.entry == EntryKind::EventReceived);
+        let in_time = received.is_some_and(|it| deadline.is_some_and(|deadline| it.at < deadline));
+        let wanted = if in_time { "s1" } else { "timeout" };
+        ensure(result == wanted, || format!("it got {result}; the signal was in time: {in_time}"))
+    })
 }
 
 /// A timeout that is handled leaves the next wait healthy.

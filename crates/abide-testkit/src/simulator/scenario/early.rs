@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use abide::Buffer;
 use futures_util::future::join;
 
+use super::deadline::decided;
 use super::{Chooser, Ending, Plan, Script, Witness, ensure, got, workflow};
 use crate::simulator::script::Ask;
 
@@ -72,4 +74,17 @@ pub(super) fn two_latest(witness: &Witness, _: &mut Chooser) -> Plan {
         };
         ensure(well, || format!("it got {result}; the first met a wait: {first_met}"))
     })
+}
+
+/// An event that is not kept meets a wait that is open, or nobody.
+pub(super) fn dropped(witness: &Witness, _: &mut Chooser) -> Plan {
+    let waits = workflow("waits", witness, async |cx, witness| {
+        witness.step(&cx, "before", 1).await?;
+        got(cx.wait_for_event("wait").on("dropped").timeout(Duration::from_secs(60)).await)
+    });
+    let waits = waits.event("dropped", Buffer::None);
+    let script = Script::default()
+        .client([Ask::start("waits", "a")])
+        .client([Ask::event("a", "dropped", "e1")]);
+    Plan::new([waits], script, decided)
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use abide::prelude::*;
+
 use super::{Chooser, Ending, Plan, Script, Witness, ensure, got, workflow};
 use crate::simulator::script::Ask;
 
@@ -55,5 +57,27 @@ pub(super) fn restart_from(witness: &Witness, _: &mut Chooser) -> Plan {
         let result: String = ending.result("a")?;
         let first_met = ending.delivered("e1") == Some(1);
         ensure(result == "e1" || (result == "e2" && !first_met), || format!("it got {result}"))
+    })
+}
+
+/// What is sent falls between no two runs.
+pub(super) fn continued(witness: &Witness, _: &mut Chooser) -> Plan {
+    let witness = witness.clone();
+    let goes_on = Workflow::new("goes on", move |cx: Cx, before: Option<Vec<String>>| {
+        let witness = witness.clone();
+        async move {
+            let mut all = before.unwrap_or_default();
+            all.push(got(cx.wait_for_event("go").await)?);
+            witness.step(&cx, "after", 1).await?;
+            if all.len() == 3 { Ok::<_, Error>(all) } else { cx.continue_as_new(&all).await }
+        }
+    });
+    let goes_on = goes_on.event("go", Buffer::Queue);
+    let script = Script::default()
+        .client([Ask::start("goes on", "a")])
+        .client(["e1", "e2", "e3"].map(|id| Ask::event("a", "go", id)));
+    Plan::new([goes_on], script, |ending: &Ending<'_>| {
+        let all: Vec<String> = ending.result("a")?;
+        ensure(all == ["e1", "e2", "e3"], || format!("it got {all:?}"))
     })
 }

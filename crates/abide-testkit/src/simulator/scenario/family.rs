@@ -36,6 +36,31 @@ pub(super) fn messages(witness: &Witness, _: &mut Chooser) -> Plan {
     })
 }
 
+/// A parent that is ended takes its child along; one that is not gets its result.
+pub(super) fn end(witness: &Witness, _: &mut Chooser) -> Plan {
+    let parent = workflow("parent", witness, async |cx, _| {
+        cx.child::<String>("child", ()).id("child").await
+    });
+    let child = workflow("child", witness, async |cx, witness| {
+        let met = got(cx.wait_for_event("go").await)?;
+        witness.step(&cx, "after", met).await
+    });
+    let script = Script::default()
+        .client([Ask::start("parent", "a")])
+        .client([Ask::event("child", "go", "e1")])
+        .client([Ask::Terminate("a".to_owned())]);
+    Plan::new([parent, child], script, |ending: &Ending<'_>| {
+        let wanted = |id: &str| {
+            let result: String = ending.result(id)?;
+            ensure(result == "e1", || format!("{id} got {result}"))
+        };
+        if ending.is_terminated("a") {
+            return if ending.is_terminated("child") { Ok(()) } else { wanted("child") };
+        }
+        wanted("a")
+    })
+}
+
 /// An output that is waited for by another instance, before or after it is set.
 pub(super) fn outputs(witness: &Witness, _: &mut Chooser) -> Plan {
     let sets = workflow("sets", witness, async |cx, witness| {
