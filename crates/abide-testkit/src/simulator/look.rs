@@ -21,6 +21,11 @@ pub(super) fn at(disk: &MemoryStore) -> View {
     view
 }
 
+/// How many things happened so far.
+pub(super) fn happened(view: &View) -> usize {
+    view.histories.iter().map(|(_, history)| history.len()).sum()
+}
+
 /// The next moment at which something falls due.
 pub(super) fn next_moment(view: &View, now: Timestamp) -> Option<Timestamp> {
     moments(view).filter(|at| *at > now).min()

@@ -28,7 +28,7 @@ const BEGIN: Timestamp = Timestamp(1_700_000_000_000);
 /// More crashes than this show nothing new, and a step may be interrupted only so often.
 const MAX_CRASHES: usize = 4;
 /// What happens after the last decision, before somebody goes round in circles.
-const MAX_CALM: usize = 20_000;
+const MAX_CALM: usize = 5_000;
 /// How long after the last thing that falls due the world may still move: what a lost hint was about
 /// is found when its instance has left memory and a sweep came by, and that may happen twice.
 const PATIENCE: Duration = Duration::from_secs(150);
@@ -170,9 +170,9 @@ impl World {
             if action == Action::Wake && self.clock.next_wakeup().is_none_or(|at| at > until) {
                 return Ok(());
             }
-            let written = self.writes;
+            let happened = look::happened(&self.view);
             self.perform(action)?;
-            if self.writes > written {
+            if look::happened(&self.view) > happened {
                 let last = look::last_moment(&self.view).unwrap_or(self.clock.now());
                 until = last.max(self.clock.now()).after(PATIENCE);
             }
