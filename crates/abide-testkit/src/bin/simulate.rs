@@ -12,8 +12,6 @@ use abide_testkit::simulator::{self, Broken};
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_secs(5);
-/// Faults shown of one scenario: one is enough to begin with.
-const SHOWN: usize = 1;
 
 const USAGE: &str = "usage: simulate [--seeds COUNT] [--from SEED] [--seed SEED] [--scenario NAME] [--trace]\n\
     \n  --seeds COUNT    seeds to run for every scenario (1000)\
@@ -61,8 +59,8 @@ struct Tally {
     worlds: u64,
     writes: usize,
     crashes: usize,
-    broken: Vec<Box<Broken>>,
-    faults: u64,
+    /// The first fault, which is enough to begin with: the scenario ends there.
+    broken: Option<Box<Broken>>,
 }
 
 fn simulate(scenario: &'static str, options: &Options) -> Tally {
@@ -78,12 +76,8 @@ fn simulate(scenario: &'static str, options: &Options) -> Tally {
                 }
             }
             Err(broken) => {
-                tally.faults += 1;
-                if tally.broken.len() < SHOWN {
-                    tally.broken.push(broken);
-                } else {
-                    break;
-                }
+                tally.broken = Some(broken);
+                break;
             }
         }
         if told.elapsed() > PROGRESS {
@@ -107,16 +101,16 @@ fn main() -> ExitCode {
     for scenario in &options.scenarios {
         let tally = simulate(scenario, &options);
         worlds += tally.worlds;
-        faults += tally.faults;
+        faults += u64::from(tally.broken.is_some());
         println!(
             "{scenario}: {} worlds, {} writes, {} crashes{}",
             tally.worlds,
             tally.writes,
             tally.crashes,
-            if tally.faults > 0 { ", BROKEN" } else { "" }
+            if tally.broken.is_some() { ", BROKEN" } else { "" }
         );
         tally.broken.iter().for_each(|broken| println!("\n{broken}"));
     }
-    println!("{worlds} worlds in {:.1?}, {faults} broken", begin.elapsed());
+    println!("{worlds} worlds in {:.1?}, {faults} scenarios broken", begin.elapsed());
     if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -77,7 +77,7 @@ mod tests {
                 }
                 *count.lock() += 1;
                 if first {
-                    drop(tell.send(()));
+                    tell.send(()).unwrap();
                 }
             });
         }

@@ -14,7 +14,7 @@ pub(super) enum Ask {
     /// To start an instance of a workflow.
     Start { workflow: &'static str, id: String },
     /// To send something, by this id.
-    Send { to: String, id: String, sent: Outgoing, delay: Option<Duration> },
+    Send { to: String, id: String, sent: Box<Outgoing>, delay: Option<Duration> },
     /// To pause an instance.
     Pause(String),
     /// To resume it.
@@ -43,7 +43,7 @@ impl Ask {
     }
 
     pub(super) fn send(to: &str, id: &str, sent: Outgoing) -> Self {
-        let sent = sent.id(id).payload(id);
+        let sent = Box::new(sent.id(id).payload(id));
         Self::Send { to: to.to_owned(), id: id.to_owned(), sent, delay: None }
     }
 
@@ -51,7 +51,8 @@ impl Ask {
     pub(super) fn delayed(self, delay: Duration) -> Self {
         match self {
             Self::Send { to, id, sent, .. } => {
-                Self::Send { to, id, sent: sent.delay(delay), delay: Some(delay) }
+                let sent = Box::new(sent.delay(delay));
+                Self::Send { to, id, sent, delay: Some(delay) }
             }
             other => other,
         }
@@ -96,7 +97,7 @@ impl Ask {
             Self::Start { workflow, id } => {
                 engine.start(workflow, Start::new(&()).id(id)).await.map(|_| Told::Started)
             }
-            Self::Send { sent, .. } => handle.send(sent).await.map(Told::Delivered),
+            Self::Send { sent, .. } => handle.send(*sent).await.map(Told::Delivered),
             Self::Pause(_) => handle.pause().await.map(Told::changed),
             Self::Resume(_) => handle.resume().await.map(Told::changed),
             Self::Terminate(_) => handle.terminate(Terminate::default()).await.map(Told::changed),

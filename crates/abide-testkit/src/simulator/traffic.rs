@@ -23,18 +23,23 @@ pub(super) struct Traffic {
     pub(super) deaf: HashSet<InstanceKey>,
 }
 
+type Execute = dyn FnOnce(&MemoryStore, Verdict) -> Deliver + Send;
+
+/// Has an answer reach whoever asked.
+type Deliver = Box<dyn FnOnce() + Send>;
+
 /// A call that was made and not executed.
 pub(super) struct Call {
     pub(super) what: String,
     /// Whether it changes the store, so that it may go wrong.
     pub(super) writes: bool,
-    execute: Box<dyn FnOnce(&MemoryStore, Verdict) -> Box<dyn FnOnce() + Send> + Send>,
+    execute: Box<Execute>,
 }
 
 /// An answer that was given and not heard.
 pub(super) struct Reply {
     pub(super) what: String,
-    deliver: Box<dyn FnOnce() + Send>,
+    deliver: Deliver,
 }
 
 /// How a call goes.
@@ -86,7 +91,7 @@ impl Call {
                 }
             };
             // Whoever asked may have stopped waiting.
-            Box::new(move || drop(tell.send(answer))) as Box<dyn FnOnce() + Send>
+            Box::new(move || drop(tell.send(answer))) as Deliver
         };
         (Self { what, writes, execute: Box::new(execute) }, told)
     }
