@@ -25,8 +25,9 @@ use crate::{ManualClock, MemoryStore};
 
 /// When every world begins.
 const BEGIN: Timestamp = Timestamp(1_700_000_000_000);
-/// More crashes than this show nothing new, and a step may be interrupted only so often.
-const MAX_CRASHES: usize = 4;
+/// Crashes and unknown outcomes together: more show nothing new, and each may interrupt a step, which
+/// fails at the fifth in a row (`step.maxInterruptions`).
+const MAX_DISTURBANCES: usize = 4;
 /// What happens after the last decision, before somebody goes round in circles.
 const MAX_CALM: usize = 5_000;
 /// How long after the last thing that falls due the world may still move: what a lost hint was about
@@ -50,8 +51,8 @@ pub(super) struct World {
     acknowledged: Vec<Acknowledged>,
     trace: Vec<String>,
     crashes: usize,
-    /// Whether the engine was ever told that the outcome of a write is unknown.
-    in_doubt: bool,
+    /// How often the engine was told that the outcome of a write is unknown.
+    doubts: usize,
     writes: usize,
 }
 
@@ -123,7 +124,7 @@ impl World {
             acknowledged: Vec::new(),
             trace: Vec::new(),
             crashes: 0,
-            in_doubt: false,
+            doubts: 0,
             writes: 0,
         }
     }
@@ -226,6 +227,7 @@ impl World {
     fn possible(&self) -> Vec<Action> {
         let mut tame = Vec::new();
         let mut wild = Vec::new();
+        let may_disturb = self.crashes + self.doubts < MAX_DISTURBANCES;
         let traffic = self.traffic.lock();
         if let Some((hint, _)) = traffic.hints.front() {
             match self.may_be_lost(hint, &traffic) {
@@ -242,7 +244,7 @@ impl World {
             tame.push(Action::Execute(place, Verdict::Done));
             if call.writes {
                 wild.push(Action::Execute(place, Verdict::Refused));
-                wild.push(Action::Execute(place, Verdict::Unknown));
+                wild.extend(may_disturb.then_some(Action::Execute(place, Verdict::Unknown)));
             }
         }
         drop(traffic);
@@ -258,7 +260,7 @@ impl World {
             wild.push(Action::Due);
             wild.extend((due.0 - self.clock.now().0 > 1).then_some(Action::NearlyDue));
         }
-        wild.extend((self.crashes < MAX_CRASHES).then_some(Action::Crash));
+        wild.extend(may_disturb.then_some(Action::Crash));
         tame.append(&mut wild);
         tame
     }
@@ -339,7 +341,7 @@ impl World {
             Verdict::Refused => format!("REFUSE: {}", call.what),
             Verdict::Unknown => format!("execute, and LOSE THE OUTCOME of: {}", call.what),
         };
-        self.in_doubt |= verdict == Verdict::Unknown;
+        self.doubts += usize::from(verdict == Verdict::Unknown);
         let changes = call.writes && verdict != Verdict::Refused;
         // Not while traffic is locked: hints join it.
         let reply = call.execute(&self.disk, verdict);
@@ -383,7 +385,7 @@ impl World {
     /// A restart disturbs too: one that is heard of late has the next run read twice.
     fn is_undisturbed(&self) -> bool {
         let restarted = self.view.instances.iter().any(|instance| instance.run > 1);
-        self.crashes == 0 && !self.in_doubt && !restarted
+        self.crashes + self.doubts == 0 && !restarted
     }
 
     /// Whether everything that must always hold does, after a write.
