@@ -7,6 +7,7 @@
 //! - [`FaultStore`]: a store that fails and dies where a test says.
 //! - [`store_conformance!`]: the rules of every store, one test per sentence.
 //! - [`differential`]: random operations on which every store must agree.
+//! - [`simulator`]: the whole engine under schedules made up from a seed.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,6 +24,7 @@ pub mod fixture;
 mod lab;
 mod listener;
 mod memory;
+pub mod simulator;
 mod test_engine;
 
 pub use clock::ManualClock;

@@ -94,7 +94,7 @@ impl Builder {
         let (claims, to_claim) = mpsc::unbounded_channel();
         let Self { store, registry, config, clock, replace } = self;
         let inner = Arc::new(Inner {
-            timers: Timers::new(config.timers_horizon),
+            timers: Timers::new(config.timers_horizon, config.sweep_interval),
             idle: Idle::new(Arc::clone(&clock), &config),
             env: Arc::new(Env { clock, config, registry, replace }),
             store,

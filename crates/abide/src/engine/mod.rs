@@ -35,7 +35,7 @@ pub use outgoing::Outgoing;
 pub use start::Start;
 
 use idle::Idle;
-use residents::Residents;
+use residents::{Residents, Starting};
 use timers::Timers;
 use waiters::Waiters;
 
@@ -97,6 +97,13 @@ impl Inner {
     /// Has an instance looked at: ticked when it is in memory, read from the store when not.
     pub(crate) fn wake(&self, key: InstanceKey) {
         if self.residents.tick_or_load(key) {
+            self.load(key);
+        }
+    }
+
+    /// A start was answered: whoever had to wait for that is read from the store.
+    fn started(&self, start: &Starting) {
+        for key in self.residents.started(start) {
             self.load(key);
         }
     }

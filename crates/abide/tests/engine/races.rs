@@ -246,7 +246,7 @@ raced! {
 
     async fn an_event_belongs_to_the_run_before_a_restart_or_to_the_one_after(arena: Arena) {
         // Queued, or the second event might replace the first before the new run is looked at.
-        let workflow = Workflow::new("one", one_wait).event("paid", Buffer::Queue);
+        let workflow = Workflow::new("one", one_wait).event::<serde_json::Value>("paid", Buffer::Queue);
         let engine = arena.engine().register(workflow).start().await.unwrap();
         arena.race(&engine, async |engine: Engine| {
             let handle = engine.start("one", Start::new(&())).await.unwrap();
@@ -274,7 +274,7 @@ raced! {
     }
 
     async fn of_two_events_for_one_wait_one_is_its_and_the_other_is_kept_or_refused(arena: Arena) {
-        let workflow = Workflow::new("one", one_wait).event("paid", Buffer::Queue);
+        let workflow = Workflow::new("one", one_wait).event::<serde_json::Value>("paid", Buffer::Queue);
         let engine = arena.engine().register(workflow).start().await.unwrap();
         arena.race(&engine, async |engine: Engine| {
             let handle = engine.start("one", Start::new(&())).await.unwrap();

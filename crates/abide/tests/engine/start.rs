@@ -4,6 +4,8 @@ use abide::prelude::*;
 use abide::{Json, Phase};
 use abide_testkit::Fault;
 
+use futures_util::join;
+
 use crate::slow::Hold;
 use crate::world::{
     Gate, HOUR, Ran, SECOND, eventually, failure, on_every_store, story, told, with,
@@ -13,7 +15,26 @@ async fn echo(_: Cx, input: u64) -> Result<u64> {
     Ok(input)
 }
 
+/// Hears of something (that no signal is there) in the commit that creates it.
+async fn looks_and_works(cx: Cx, ran: Ran, (): ()) -> Result<u32> {
+    let look = cx.try_signal::<u32>("signal");
+    let work = cx.step("work", || ran.ok("work", 1)).retry(Retry::never());
+    let (found, worked) = join!(look, work);
+    Ok(found?.map_or(0, |signal| signal.payload) + worked?)
+}
+
 on_every_store! {
+    async fn what_is_heard_before_the_start_is_answered_has_nobody_else_run_it(world: World) {
+        let ran = Ran::default();
+        let engine = world.engine().workflow("looks", with(&ran, looks_and_works));
+        let engine = engine.start().await.unwrap();
+        for _ in 0..20 {
+            let handle = engine.start("looks", Start::new(&())).await.unwrap();
+            assert_eq!(handle.result::<u32>().await.unwrap(), 1);
+        }
+        assert_eq!(ran.times("work"), 20);
+    }
+
     async fn an_id_starts_once(world: World) {
         let engine = world.engine().workflow("echo", echo).start().await.unwrap();
         let first = engine.start("echo", Start::new(&1).id("i")).await.unwrap();

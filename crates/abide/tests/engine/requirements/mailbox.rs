@@ -49,7 +49,7 @@ on_every_store! {
             cx.sleep("nap", "1 minute").await?;
             Ok(cx.wait_for_event::<u32>("paid").await?.payload)
         };
-        let workflow = Workflow::new("flow", flow).event("paid", Buffer::None);
+        let workflow = Workflow::new("flow", flow).event::<serde_json::Value>("paid", Buffer::None);
         let engine = world.engine().register(workflow).start().await.unwrap();
         let handle = engine.start("flow", Start::new(&())).await.unwrap();
         let answer = handle.send_event("paid", &1).await.unwrap();

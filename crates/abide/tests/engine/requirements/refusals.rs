@@ -26,7 +26,7 @@ async fn refused(handle: &Handle, outgoing: Outgoing, code: &str) -> Error {
 
 on_every_store! {
     async fn an_undeclared_type_is_refused_and_nothing_is_stored(world: World) {
-        let workflow = Workflow::new("forever", forever).event("never", Buffer::Queue);
+        let workflow = Workflow::new("forever", forever).event::<serde_json::Value>("never", Buffer::Queue);
         let engine = world.engine().register(workflow).start().await.unwrap();
         let handle = engine.start("forever", Start::new(&())).await.unwrap();
         world.until(&handle, Status::Waiting).await;
@@ -90,7 +90,7 @@ on_every_store! {
     }
 
     async fn checks_are_made_in_their_order(world: World) {
-        let workflow = Workflow::new("forever", forever).event("never", Buffer::Queue);
+        let workflow = Workflow::new("forever", forever).event::<serde_json::Value>("never", Buffer::Queue);
         let engine = world.engine().register(workflow).start().await.unwrap();
         let nobody = engine.get(&InstanceId::new("nobody").unwrap());
         let undeclared = nobody.send_event("nver", &1).await.unwrap_err();
