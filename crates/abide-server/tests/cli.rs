@@ -153,14 +153,16 @@ fn bench_wake_measures_a_storm_of_events_and_one_of_deadlines() {
         targets.push(("peakRss", 300e6));
     }
     check_figures(woken, "40 evicted, an event for each", &figures, &targets);
-    let steps = ["stepP50Idle", "stepP99Idle", "stepP50Storm", "stepP99Storm", "slowdown"];
-    check_figures(expired, "40 deadlines at once", &steps, &[("slowdown", 5.0)]);
-    check_figures(
-        expired,
-        "40 deadlines at once",
-        &["allExpired", "expiredPerSecond"],
-        &[("slowdown", 5.0)],
-    );
+    let figures = [
+        "stepP50Idle",
+        "stepP99Idle",
+        "stepP50Storm",
+        "stepP99Storm",
+        "slowdown",
+        "allExpired",
+        "expiredPerSecond",
+    ];
+    check_figures(expired, "40 deadlines at once", &figures, &[("slowdown", 5.0)]);
 }
 
 #[test]

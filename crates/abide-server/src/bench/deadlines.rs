@@ -34,7 +34,7 @@ const WARM_UP: Duration = Duration::from_secs(1);
 /// For leaving memory, once all are started.
 const CALM: Duration = Duration::from_secs(1);
 
-/// How long deadlines may take to be noticed.
+/// How long deadlines may take to be noticed, and a step to be stored.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Those whose deadline passes.
@@ -78,11 +78,15 @@ impl Steps {
     }
 
     /// What was seen since the last look, and at least one: a step on its way counts.
-    async fn take_some(&self) -> Samples {
+    async fn take_some(&self) -> Result<Samples, Error> {
+        let began = Instant::now();
         loop {
             let taken = self.take();
             if !taken.is_empty() {
-                return Samples::of_ms(taken);
+                return Ok(Samples::of_ms(taken));
+            }
+            if began.elapsed() > PATIENCE {
+                return Err(Error::Unexpected("no step of the others was stored".to_owned()));
             }
             look_later().await;
         }
@@ -133,11 +137,11 @@ pub(crate) async fn measure(
         return Err(Error::Unexpected(message.to_owned()));
     }
     tokio::time::sleep(rest).await;
-    let calm = steps.take_some().await;
+    let calm = steps.take_some().await?;
     let began = Instant::now();
     all_expired(&engine, &crowd).await?;
     let took = began.elapsed();
-    let storm = steps.take_some().await;
+    let storm = steps.take_some().await?;
     others.stop().await?;
     engine.shutdown().await;
     store.close().await?;
