@@ -9,8 +9,11 @@ use rusqlite::Connection;
 use crate::failure::to_caller;
 
 /// Every migration, oldest first. Only ever added to.
-pub(crate) const MIGRATIONS: &[&str] =
-    &[include_str!("schema/0001.sql"), include_str!("schema/0002.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("schema/0001.sql"),
+    include_str!("schema/0002.sql"),
+    include_str!("schema/0003.sql"),
+];
 
 /// Brings a file to the newest schema.
 pub(crate) fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<()> {
