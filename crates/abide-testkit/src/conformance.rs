@@ -30,15 +30,19 @@ pub mod claim;
 pub mod closing;
 pub mod commit;
 pub mod continued;
+pub mod count;
 pub mod deadline;
 pub mod deliver;
 pub mod due;
+pub mod filter;
 pub mod hint;
 pub mod history;
 pub mod listing;
 pub mod output;
 pub mod pause;
 pub mod prune;
+pub mod quiet;
+pub mod race;
 pub mod reach;
 pub mod restart;
 pub mod runnable;
@@ -151,7 +155,8 @@ macro_rules! store_conformance {
                 until_its_time_it_meets_no_wait_and_replaces_nothing,
                 a_parked_instance_is_woken_for_what_comes_later,
                 its_order_is_that_of_visible_time_then_acceptance,
-                kinds_of_the_same_name_are_kept_apart
+                kinds_of_the_same_name_are_kept_apart,
+                a_full_buffer_takes_a_newer_one_in_place_of_an_older
             );
             $crate::store_conformance!(@reach $fresh:
                 what_nothing_meets_is_registered, what_came_early_is_met_at_once,
@@ -181,6 +186,18 @@ macro_rules! store_conformance {
                 a_deadline_moved_into_the_past_expires_when_it_is_next_looked_at,
                 a_runner_that_knows_the_old_deadline_is_woken_at_the_new_one,
                 a_wait_that_is_not_open_or_not_there_has_no_deadline_to_move
+            );
+            $crate::store_conformance!(@filter $fresh:
+                what_the_filter_refuses_leaves_the_wait_open, the_first_buffered_entry_that_it_wants_meets_it, a_signal_goes_to_the_oldest_wait_that_wants_it, two_waits_reached_together_take_what_each_wants, a_filter_that_fails_does_not_match, an_absent_payload_is_undefined, what_was_written_and_what_was_folded_are_kept
+            );
+            $crate::store_conformance!(@race $fresh:
+                the_first_that_is_met_cancels_the_others_in_one_row, of_several_that_want_it_the_oldest_wins, a_wait_outside_the_race_is_met_as_well, a_loser_eats_nothing, early_events_decide_a_race_when_it_is_reached, one_that_expires_leaves_the_others_waiting, a_winner_that_nobody_saw_can_be_undone
+            );
+            $crate::store_conformance!(@count $fresh:
+                the_last_one_fulfils_it_with_all_of_them_in_order, what_came_early_counts, what_is_held_is_met_taken_and_replaced_by_nobody, a_distinct_key_counts_once, on_expiry_they_go_back_and_it_says_how_many_there_were, what_an_expired_one_lets_go_is_offered_to_the_others, of_the_latest_only_the_newest_goes_back, another_wait_that_it_fulfilled_keeps_what_is_let_go, two_that_hold_the_same_let_it_go_together, one_that_was_met_unseen_gives_all_of_them_back, what_is_held_counts_for_the_limit_of_the_buffer, the_end_discards_what_is_held, the_next_run_finds_what_was_held_in_the_buffer
+            );
+            $crate::store_conformance!(@quiet $fresh:
+                the_next_commit_looks_at_it_for_waits_that_were_open, it_keeps_its_place_before_a_later_one
             );
             $crate::store_conformance!(@undo $fresh:
                 a_dropped_wait_is_cancelled_and_meets_nothing,
@@ -321,6 +338,10 @@ mod tests {
             include_str!("conformance/buffer.rs"),
             include_str!("conformance/reach.rs"),
             include_str!("conformance/deadline.rs"),
+            include_str!("conformance/filter.rs"),
+            include_str!("conformance/race.rs"),
+            include_str!("conformance/count.rs"),
+            include_str!("conformance/quiet.rs"),
             include_str!("conformance/undo.rs"),
             include_str!("conformance/take.rs"),
             include_str!("conformance/send.rs"),

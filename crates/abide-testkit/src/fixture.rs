@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use abide::expr::{Env, Expr};
 use abide::history::{Entry, EntryKind, StepKind};
 use abide::{
-    Buffer, Delivery, End, Failure, Hears, InstanceId, Json, Kind, NewChild, NewInstance, NewSend,
-    NewTake, NewWait, OnTerminal, Park, Phase, Timestamp, Transition,
+    Buffer, Delivery, End, Failure, Folding, Hears, InstanceId, Json, Kind, NewChild, NewInstance,
+    NewSend, NewTake, NewWait, OnTerminal, Park, Phase, Timestamp, Transition,
 };
 use serde::Serialize;
 
@@ -91,7 +92,22 @@ pub fn message(to: &str, topic: &str, event_id: &str) -> Delivery {
 #[must_use]
 pub fn wait(step: &str, kind: Kind, pattern: &str) -> NewWait {
     let hears = Hears::Sent { kind, pattern: pattern.into() };
-    NewWait { id: format!("sub_{step}").into(), step: step.into(), hears, timeout_at: None }
+    NewWait {
+        id: format!("sub_{step}").into(),
+        step: step.into(),
+        hears,
+        filter: None,
+        race: None,
+        count: None,
+        timeout_at: None,
+    }
+}
+
+/// An expression in which nothing but the event is left to be known.
+#[must_use]
+pub fn folding(written: &str) -> Folding {
+    let expr: Expr = written.parse().unwrap();
+    Folding { written: written.into(), folded: expr.fold(&Env::new()).unwrap() }
 }
 
 /// A wait for an output of another instance.

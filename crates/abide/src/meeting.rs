@@ -81,8 +81,8 @@ pub enum Fate {
 
 /// Decides what becomes of a delivery that was not seen before. `waits` are the open waits of the
 /// instance, oldest first, without those whose deadline has passed: they are expired before.
-/// `load` is asked only when something has to be kept: what the instance keeps, without what this
-/// delivery would replace.
+/// `load` is asked only when something has to be kept: what the instance keeps, without what would be
+/// replaced by this ([`Fate::Replaces`]).
 ///
 /// # Errors
 /// [`Error::NotRunning`], what made the delivery unacceptable, or [`Error::BufferFull`].
@@ -92,7 +92,7 @@ pub fn accept<E: From<Error>>(
     waits: &[Wait],
     limit: BufferLimit,
     now: Timestamp,
-    load: impl FnOnce() -> Result<BufferLoad, E>,
+    load: impl FnOnce(&Fate) -> Result<BufferLoad, E>,
 ) -> Result<Fate, E> {
     if status.is_terminal() {
         return match delivery.on_terminal {
@@ -111,7 +111,7 @@ pub fn accept<E: From<Error>>(
         Fate::Dropped | Fate::Ignored => false,
     };
     if is_kept {
-        room(delivery, load()?, limit)?;
+        room(delivery, load(&fate)?, limit)?;
     }
     Ok(fate)
 }

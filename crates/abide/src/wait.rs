@@ -36,7 +36,8 @@ pub struct NewWait {
     pub hears: Hears,
     /// Which of that it wants.
     pub filter: Option<Folding>,
-    /// The waits it races with have the same: the first that is met cancels the others.
+    /// The waits it races with have the same: the first that is met cancels the others. A counted
+    /// wait races with nobody.
     pub race: Option<Arc<str>>,
     /// How many it wants, if it is not just one.
     pub count: Option<Count>,

@@ -90,7 +90,7 @@ pub async fn without_waking_it_is_kept_although_a_wait_is_open(lab: &Lab) {
     assert_eq!(lab.accepted(sent).await, (0, true));
     assert_eq!((lab.status("a").await, lab.buffered("a").await.len()), ("waiting", 1));
     lab.stored(a, does().hears_signal("next", "s").waits()).await;
-    assert_eq!(lab.subscriptions("a").await, ["open active", "next fulfilled by m1"]);
+    assert_eq!(lab.subscriptions("a").await, ["open fulfilled by m1", "next active"]);
 }
 
 pub async fn until_its_time_it_meets_no_wait_and_replaces_nothing(lab: &Lab) {
@@ -154,4 +154,15 @@ pub async fn kinds_of_the_same_name_are_kept_apart(lab: &Lab) {
     assert_eq!(lab.buffered("a").await.len(), 3);
     lab.stored(a, does().hears_signal("w", "s")).await;
     assert_eq!(lab.buffered("a").await, ["m1", "m3"]);
+}
+
+pub async fn a_full_buffer_takes_a_newer_one_in_place_of_an_older(lab: &Lab) {
+    lab.begin("a").await;
+    for n in 0..999 {
+        lab.accepted(signal("a", "s", &format!("m{n}"))).await;
+    }
+    let newest = |id| event("a", "e", id);
+    assert_eq!(lab.accepted(newest("first")).await, (0, true));
+    assert_eq!(lab.accepted(newest("second")).await, (0, true), "it needs no room of its own");
+    assert_eq!(lab.refused(event("a", "f", "third")).await, "BUFFER_FULL");
 }

@@ -91,7 +91,7 @@ pub async fn a_wait_gets_the_event_with_its_own_payload(lab: &Lab) {
     let time = lab.clock.now().0;
     assert_eq!(
         one.payload.as_ref().unwrap().as_str(),
-        format!("{{\"id\":\"m1\",\"time\":{time},\"type\":\"e\"}}")
+        format!("{{\"id\":\"m1\",\"type\":\"e\",\"time\":{time}}}")
     );
     assert_eq!((one.step_kind(), one.event_id.as_deref()), (StepKind::Event, Some("m1")));
     let event: serde_json::Value = two.payload.as_ref().unwrap().decode().unwrap();

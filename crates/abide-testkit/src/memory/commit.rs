@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use abide::history::{Entries, Entry, EntryKind, Recorded};
+use abide::history::{Entries, Entry, Recorded};
 use abide::lifecycle::{started, told_to_parent};
 use abide::meeting::sent;
 use abide::store::{Commit, Committed, Ended, Hint};
@@ -100,7 +100,7 @@ impl State {
         let before = self.kept(key)?.history.len();
         self.record(key, &Entries::of(row).text())?;
         let kept = self.kept(key)?;
-        let to_be_seen = kept.history[before..].iter().filter(|recorded| has_to_be_seen(recorded));
+        let to_be_seen = kept.history[before..].iter().filter(|recorded| recorded.entry.arrives());
         let arrived: Vec<Recorded> = to_be_seen.cloned().collect();
         let Some(last) = arrived.last() else { return Ok(()) };
         kept.arrived = last.seq;
@@ -212,9 +212,4 @@ impl State {
         self.hints.push(Hint::Restarted(key));
         Ok(())
     }
-}
-
-/// Whether the runner waits for it.
-fn has_to_be_seen(recorded: &Recorded) -> bool {
-    recorded.entry.outcome().is_some() || recorded.entry.entry == EntryKind::WorkflowTerminating
 }

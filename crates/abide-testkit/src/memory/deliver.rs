@@ -21,7 +21,8 @@ impl State {
         let mut mailbox = kept.mailbox.clone();
         let mut row = mailbox.fall_due(now);
         let status = kept.instance.status();
-        let fate = accept(delivery, status, &mailbox.open(), mailbox.load(), limits.buffer, now)?;
+        let load = |fate: &Fate| Ok::<_, Error>(mailbox.load(delivery, fate));
+        let fate = accept(delivery, status, &mailbox.open(), limits.buffer, now, load)?;
         let answer = answer(delivery, &fate);
         if fate == Fate::Ignored {
             return Ok(answer);
@@ -71,10 +72,11 @@ impl State {
 }
 
 fn answer(delivery: &Delivery, fate: &Fate) -> Delivered {
-    let delivered = match fate {
-        Fate::Fulfils(waits) => u32::try_from(waits.len()).unwrap_or(u32::MAX),
-        _ => 0,
+    let (delivered, buffered) = match fate {
+        Fate::Meets(met) => (met.fulfils.len(), met.fulfils.is_empty()),
+        Fate::Kept | Fate::Replaces | Fate::Later => (0, true),
+        Fate::Dropped | Fate::Ignored => (0, false),
     };
-    let buffered = matches!(fate, Fate::Kept | Fate::Replaces | Fate::Later);
+    let delivered = u32::try_from(delivered).unwrap_or(u32::MAX);
     Delivered { event_id: delivery.id.clone(), delivered, buffered }
 }

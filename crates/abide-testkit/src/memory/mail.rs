@@ -21,6 +21,8 @@ pub(super) enum Place {
     Later,
     /// In the buffer.
     Kept,
+    /// Held by waits that want more of it.
+    Held,
     /// Consumed, replaced, dropped or discarded.
     Gone,
 }
@@ -40,8 +42,9 @@ impl Mail {
         self.place != Place::Gone
     }
 
+    /// Whether it could be met now.
     pub(super) fn is_visible(&self, now: Timestamp) -> bool {
-        self.is_pending() && self.since() <= now
+        self.is_pending() && self.place != Place::Held && self.since() <= now
     }
 
     /// Whether only the newer of the two is kept.

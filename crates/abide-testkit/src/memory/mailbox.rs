@@ -7,30 +7,32 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use abide::history::{Entry, EntryKind};
-use abide::meeting::{BufferLoad, Fate, cancelled, expired, fulfilled, has_expired, kept, met_by};
-use abide::{Buffer, Buffered, Delivered, Delivery, Json, Timestamp, Wait, WaitStatus};
+use abide::meeting::{
+    BufferLoad, Fate, cancelled, expired, fulfilled, has_expired, kept, lost, meet,
+};
+use abide::{Buffer, Buffered, Delivered, Delivery, Held, Json, Timestamp, Wait, WaitStatus};
 
 use super::mail::{Mail, Place};
 
 #[derive(Clone, Default)]
 pub(super) struct Mailbox {
     /// All waits, open or not, in the order in which they were reached.
-    pub(super) waits: Vec<Held>,
+    pub(super) waits: Vec<Waiter>,
     /// All mail, pending or not, by key.
     mail: BTreeMap<i64, Mail>,
     /// The last answers, newest last: the same id again is answered with the same.
     remembered: VecDeque<Delivered>,
 }
 
-/// A wait and what it holds.
+/// A wait and what fulfilled it.
 #[derive(Clone)]
-pub(super) struct Held {
+pub(super) struct Waiter {
     pub(super) wait: Wait,
     /// The mail that fulfilled it.
     pub(super) mail: Option<i64>,
 }
 
-impl Held {
+impl Waiter {
     pub(super) fn is_open(&self) -> bool {
         self.wait.status == WaitStatus::Active
     }
@@ -41,10 +43,51 @@ impl Held {
         self.wait.fulfilled_by = by.map(|sent| Arc::clone(&sent.id));
         self.mail = by.map(|sent| sent.key);
     }
+
+    fn hold(&mut self, sent: &Buffered, distinct: Option<Arc<str>>) {
+        if let Some(count) = &mut self.wait.count {
+            count.held.push(Held { key: sent.key, id: Arc::clone(&sent.id), distinct });
+        }
+    }
+
+    /// Gives up what it had.
+    fn let_go(&mut self) -> Vec<i64> {
+        let held = self.wait.count.as_mut().map(|count| std::mem::take(&mut count.held));
+        let held = held.unwrap_or_default().into_iter().map(|held| held.key);
+        held.chain(self.mail.take()).collect()
+    }
+
+    fn has(&self, mail: i64) -> bool {
+        self.mail == Some(mail) || self.holds(mail)
+    }
+
+    fn holds(&self, mail: i64) -> bool {
+        self.wait.count.iter().flat_map(|count| &count.held).any(|held| held.key == mail)
+    }
 }
 
 /// What happened to waits, by their keys.
-pub(super) type Settled = BTreeMap<i64, Entry>;
+#[derive(Default)]
+pub(super) struct Settled {
+    lost: BTreeMap<i64, Entry>,
+    done: BTreeMap<i64, Entry>,
+}
+
+impl Settled {
+    pub(super) fn insert(&mut self, wait: &Wait, entry: Entry) {
+        self.done.insert(wait.key, entry);
+    }
+
+    pub(super) fn extend(&mut self, other: Self) {
+        self.lost.extend(other.lost);
+        self.done.extend(other.done);
+    }
+
+    /// The history of it: who lost a race hears of it before who won.
+    pub(super) fn into_row(self) -> Vec<Entry> {
+        self.lost.into_values().chain(self.done.into_values()).collect()
+    }
+}
 
 impl Mailbox {
     /// What is kept for later, by visible time, then acceptance.
@@ -66,22 +109,30 @@ impl Mailbox {
 
     /// Consumes, replaces, drops or discards.
     pub(super) fn remove(&mut self, key: i64) {
-        self.mail.entry(key).and_modify(|mail| mail.place = Place::Gone);
+        self.put(key, Place::Gone);
     }
 
-    fn put(&mut self, key: i64) {
-        self.mail.entry(key).and_modify(|mail| mail.place = Place::Kept);
+    fn put(&mut self, key: i64, place: Place) {
+        self.mail.entry(key).and_modify(|mail| mail.place = place);
     }
 
-    pub(super) fn load(&self) -> BufferLoad {
-        let pending = self.pending();
+    /// What is kept, without what this delivery replaces.
+    pub(super) fn load(&self, delivery: &Delivery, fate: &Fate) -> BufferLoad {
+        let mut pending = self.pending();
+        if *fate == Fate::Replaces {
+            pending.retain(|mail| {
+                let sent = &mail.sent;
+                let is_same = (sent.kind, &sent.name) == (delivery.kind, &delivery.name);
+                !is_same || mail.place != Place::Kept || sent.buffer != Buffer::Latest
+            });
+        }
         let size = |mail: &&Mail| mail.sent.payload.as_ref().map_or(0, Json::size);
         BufferLoad { entries: pending.len(), bytes: pending.iter().map(size).sum() }
     }
 
     pub(super) fn open(&self) -> Vec<Wait> {
-        let open = self.waits.iter().filter(|held| held.is_open());
-        open.map(|held| held.wait.clone()).collect()
+        let open = self.waits.iter().filter(|waiter| waiter.is_open());
+        open.map(|waiter| waiter.wait.clone()).collect()
     }
 
     pub(super) fn remembered(&self, id: &str) -> Option<Delivered> {
@@ -98,8 +149,8 @@ impl Mailbox {
     /// The next moment at which something falls due, which may have passed.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
         let later = self.mail.values().filter(|mail| mail.place == Place::Later);
-        let deadlines = self.waits.iter().filter(|held| held.is_open());
-        let deadlines = deadlines.filter_map(|held| held.wait.timeout_at);
+        let deadlines = self.waits.iter().filter(|waiter| waiter.is_open());
+        let deadlines = deadlines.filter_map(|waiter| waiter.wait.timeout_at);
         later.map(Mail::since).chain(deadlines).min()
     }
 
@@ -113,7 +164,7 @@ impl Mailbox {
     ) -> Vec<Entry> {
         let place = match fate {
             Fate::Later => Place::Later,
-            Fate::Kept | Fate::Replaces | Fate::Fulfils(_) => Place::Kept,
+            Fate::Kept | Fate::Replaces | Fate::Meets(_) => Place::Kept,
             Fate::Dropped | Fate::Ignored => Place::Gone,
         };
         let mail = Mail { sent: kept(delivery, key, now), wakes: delivery.wake, place };
@@ -121,7 +172,7 @@ impl Mailbox {
         let buffered = mail.entry(EntryKind::EventBuffered);
         self.mail.insert(key, mail);
         match fate {
-            Fate::Fulfils(_) => row.extend(self.offer(key, now, |_| true).into_values()),
+            Fate::Meets(_) => row.extend(self.offer(key, now, |_| true).into_row()),
             Fate::Replaces => row.extend(self.supersede(key)),
             Fate::Kept | Fate::Later | Fate::Dropped | Fate::Ignored => {}
         }
@@ -131,7 +182,8 @@ impl Mailbox {
         row
     }
 
-    /// Offers mail to those open waits that may have it. What meets one is consumed.
+    /// Offers mail to those open waits that may have it. What meets one is consumed, or held until
+    /// there is enough of it.
     pub(super) fn offer(
         &mut self,
         key: i64,
@@ -139,16 +191,33 @@ impl Mailbox {
         may_have: impl Fn(&Wait) -> bool,
     ) -> Settled {
         let sent = self.mail(key).sent.clone();
-        let mut open: Vec<&mut Held> =
-            self.waits.iter_mut().filter(|held| held.is_open() && may_have(&held.wait)).collect();
-        let waits: Vec<Wait> = open.iter().map(|held| held.wait.clone()).collect();
-        let mut settled = Settled::new();
-        for place in met_by(&waits, sent.kind, &sent.name) {
-            open[place].fulfil(Some(&sent), now);
-            settled.insert(waits[place].key, fulfilled(&waits[place], &sent));
+        let mut settled = Settled::default();
+        let open: Vec<usize> = (0..self.waits.len())
+            .filter(|place| {
+                let waiter = &self.waits[*place];
+                waiter.is_open() && may_have(&waiter.wait)
+            })
+            .collect();
+        let waits: Vec<Wait> = open.iter().map(|place| self.waits[*place].wait.clone()).collect();
+        let met = meet(&waits, &sent);
+        for (place, to) in met.lost {
+            self.waits[open[place]].wait.status = WaitStatus::Cancelled;
+            settled.lost.insert(waits[place].key, lost(&waits[place], &waits[to]));
         }
-        if !settled.is_empty() {
+        for (place, distinct) in met.held_by {
+            self.waits[open[place]].hold(&sent, distinct);
+            self.put(key, Place::Held);
+        }
+        for place in met.fulfils {
+            let wait = &waits[place];
+            let held = wait.count.iter().flat_map(|count| &count.held).map(|held| held.key);
+            let held: Vec<i64> = held.collect();
+            let before: Vec<Buffered> =
+                held.iter().map(|held| self.mail(*held).sent.clone()).collect();
+            held.iter().for_each(|held| self.remove(*held));
             self.remove(key);
+            self.waits[open[place]].fulfil(Some(&sent), now);
+            settled.insert(wait, fulfilled(wait, &before, &sent));
         }
         settled
     }
@@ -182,20 +251,27 @@ impl Mailbox {
         for key in self.visible(now) {
             let since = self.mail(key).since();
             let late = |wait: &Wait| has_expired(wait, now) && !has_expired(wait, since);
-            row.extend(self.offer(key, now, late).into_values());
+            row.extend(self.offer(key, now, late).into_row());
         }
-        row.extend(self.expire(now));
+        let (freed, gave_up) = self.expire(now);
+        row.extend(gave_up);
+        let (returned, back) = self.give_back(freed);
+        row.extend(back);
+        for key in returned {
+            let since = self.mail(key).since();
+            row.extend(self.offer(key, now, |wait| !has_expired(wait, since)).into_row());
+        }
         row
     }
 
     /// Accepts delayed mail as if it had come at its time.
     fn accept_in_its_time(&mut self, key: i64, now: Timestamp) -> Vec<Entry> {
-        self.put(key);
+        self.put(key, Place::Kept);
         let mail = self.mail(key);
         let (since, wakes, policy) = (mail.since(), mail.wakes, mail.sent.buffer);
-        let met = self.offer(key, now, |wait| wakes && !has_expired(wait, since));
+        let met = self.offer(key, now, |wait| wakes && !has_expired(wait, since)).into_row();
         match policy {
-            _ if !met.is_empty() => met.into_values().collect(),
+            _ if self.mail(key).place != Place::Kept => met,
             Buffer::Latest => self.supersede(key),
             Buffer::Queue => vec![],
             Buffer::None => {
@@ -205,31 +281,54 @@ impl Mailbox {
         }
     }
 
-    /// Gives up what is past its deadline, the earliest deadline first.
-    fn expire(&mut self, now: Timestamp) -> Vec<Entry> {
-        let late = |held: &&mut Held| held.is_open() && has_expired(&held.wait, now);
-        let mut late: Vec<&mut Held> = self.waits.iter_mut().filter(late).collect();
-        late.sort_by_key(|held| (held.wait.timeout_at, held.wait.key));
-        for held in &mut late {
-            held.wait.status = WaitStatus::Expired;
+    /// Gives up what is past its deadline, the earliest deadline first. Answers with what these
+    /// held, and the history of it.
+    fn expire(&mut self, now: Timestamp) -> (Vec<i64>, Vec<Entry>) {
+        let late = |waiter: &&mut Waiter| waiter.is_open() && has_expired(&waiter.wait, now);
+        let mut late: Vec<&mut Waiter> = self.waits.iter_mut().filter(late).collect();
+        late.sort_by_key(|waiter| (waiter.wait.timeout_at, waiter.wait.key));
+        let (mut freed, mut row) = (Vec::new(), Vec::new());
+        for waiter in late {
+            row.push(expired(&waiter.wait));
+            waiter.wait.status = WaitStatus::Expired;
+            freed.extend(waiter.let_go());
         }
-        late.iter().map(|held| expired(&held.wait)).collect()
+        (freed, row)
     }
 
-    /// Cancels the waits of these steps. What one of them had and no other wait keeps is back in
-    /// its place, unless a newer one is there: answers with its keys, and the history of it.
+    /// Cancels the waits of these steps, open or met. Answers with what they gave back, and the
+    /// history of it.
     pub(super) fn cancel(&mut self, steps: &[Arc<str>], run: u32) -> (Vec<i64>, Vec<Entry>) {
         let mut freed = Vec::new();
-        for held in self.waits.iter_mut().filter(|held| held.wait.run == run) {
-            let undone = held.wait.status == WaitStatus::Fulfilled;
-            if steps.contains(&held.wait.step) && (held.is_open() || undone) {
-                freed.extend(held.mail.take());
-                held.wait.status = WaitStatus::Cancelled;
-                (held.wait.fulfilled_at, held.wait.fulfilled_by) = (None, None);
+        for waiter in self.waits.iter_mut().filter(|waiter| waiter.wait.run == run) {
+            let undone = waiter.wait.status == WaitStatus::Fulfilled;
+            if steps.contains(&waiter.wait.step) && (waiter.is_open() || undone) {
+                freed.extend(waiter.let_go());
+                waiter.wait.status = WaitStatus::Cancelled;
+                (waiter.wait.fulfilled_at, waiter.wait.fulfilled_by) = (None, None);
             }
         }
-        freed.retain(|key| self.waits.iter().all(|held| held.mail != Some(*key)));
-        freed.iter().for_each(|key| self.put(*key));
+        self.give_back(freed)
+    }
+
+    /// Puts back what waits let go and no other one has, unless a newer one is there. Answers with
+    /// what is back, and the history of it.
+    fn give_back(&mut self, mut freed: Vec<i64>) -> (Vec<i64>, Vec<Entry>) {
+        let has = |status: WaitStatus, key: i64| {
+            self.waits.iter().any(|waiter| waiter.wait.status == status && waiter.has(key))
+        };
+        let kept = |key: i64| {
+            if has(WaitStatus::Fulfilled, key) {
+                Place::Gone
+            } else if has(WaitStatus::Active, key) {
+                Place::Held
+            } else {
+                Place::Kept
+            }
+        };
+        let places: Vec<Place> = freed.iter().map(|key| kept(*key)).collect();
+        freed.iter().zip(places).for_each(|(key, place)| self.put(*key, place));
+        freed.retain(|key| self.mail(*key).place == Place::Kept);
         freed.sort_by_key(|key| self.mail(*key).order());
         freed.dedup();
         let (mut returned, mut row) = (Vec::new(), Vec::new());
@@ -246,14 +345,16 @@ impl Mailbox {
         (returned, row)
     }
 
-    /// Cancels every open wait, but those of some steps: their run is over.
+    /// Cancels every open wait, but those of some steps: their run is over. What they held is back.
     pub(super) fn close(&mut self, but: &[Arc<str>]) -> Vec<Entry> {
-        let closes = |held: &&mut Held| held.is_open() && !but.contains(&held.wait.step);
-        let mut row = Vec::new();
-        for held in self.waits.iter_mut().filter(closes) {
-            held.wait.status = WaitStatus::Cancelled;
-            row.push(cancelled(&held.wait));
+        let closes = |waiter: &&mut Waiter| waiter.is_open() && !but.contains(&waiter.wait.step);
+        let (mut freed, mut row) = (Vec::new(), Vec::new());
+        for waiter in self.waits.iter_mut().filter(closes) {
+            waiter.wait.status = WaitStatus::Cancelled;
+            row.push(cancelled(&waiter.wait));
+            freed.extend(waiter.let_go());
         }
+        row.extend(self.give_back(freed).1);
         row
     }
 

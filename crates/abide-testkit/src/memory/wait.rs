@@ -5,7 +5,7 @@ use abide::{
     Error, Hears, InstanceKey, Json, NewWait, Result, Timestamp, Wait, WaitFilter, WaitStatus,
 };
 
-use super::mailbox::{Held, Settled};
+use super::mailbox::{Settled, Waiter};
 use super::state::State;
 
 impl State {
@@ -23,18 +23,18 @@ impl State {
             self.register(key, wait)?;
         }
         let mailbox = &mut self.kept(key)?.mailbox;
-        let mut settled = Settled::new();
-        for mail in mailbox.visible(now) {
-            let (since, is_back) = (mailbox.mail(mail).since(), returned.contains(&mail));
-            settled.extend(mailbox.offer(mail, now, |wait| {
-                wait.key > before || (is_back && !has_expired(wait, since))
+        let mut settled = Settled::default();
+        for key in mailbox.visible(now) {
+            let mail = mailbox.mail(key);
+            let (since, is_new) = (mail.since(), returned.contains(&key) || !mail.wakes);
+            settled.extend(mailbox.offer(key, now, |wait| {
+                wait.key > before || (is_new && !has_expired(wait, since))
             }));
         }
         for wait in mailbox.open().into_iter().filter(|wait| wait.key > before) {
             settled.extend(self.settle(key, &wait)?);
         }
-        let row: Vec<_> = settled.into_values().collect();
-        self.happen(key, &row)
+        self.happen(key, &settled.into_row())
     }
 
     fn register(&mut self, key: InstanceKey, new: &NewWait) -> Result<()> {
@@ -49,13 +49,16 @@ impl State {
             run: kept.instance.run,
             step: new.step.clone(),
             hears: new.hears.clone(),
+            filter: new.filter.clone(),
+            race: new.race.clone(),
+            count: new.count.clone(),
             status: WaitStatus::Active,
             created_at: now,
             timeout_at: new.timeout_at,
             fulfilled_at: None,
             fulfilled_by: None,
         };
-        kept.mailbox.waits.push(Held { wait, mail: None });
+        kept.mailbox.waits.push(Waiter { wait, mail: None });
         Ok(())
     }
 
@@ -64,13 +67,13 @@ impl State {
     fn settle(&mut self, key: InstanceKey, wait: &Wait) -> Result<Settled> {
         let (now, output) = (self.now, self.output_for(&wait.hears));
         let held = self.kept(key)?.mailbox.waits.iter_mut().find(|held| held.wait.key == wait.key);
-        let mut settled = Settled::new();
+        let mut settled = Settled::default();
         if let (Some(held), Some(value)) = (held, &output) {
             held.fulfil(None, now);
-            settled.insert(wait.key, output_arrived(wait, value));
+            settled.insert(wait, output_arrived(wait, value));
         } else if has_expired(wait, now) {
             self.wait(key, wait.key)?.wait.status = WaitStatus::Expired;
-            settled.insert(wait.key, expired(wait));
+            settled.insert(wait, expired(wait));
         }
         Ok(settled)
     }
@@ -81,7 +84,7 @@ impl State {
         outputs.get(key).map(|output| output.value.clone())
     }
 
-    pub(super) fn wait(&mut self, of: InstanceKey, key: i64) -> Result<&mut Held> {
+    pub(super) fn wait(&mut self, of: InstanceKey, key: i64) -> Result<&mut Waiter> {
         let mut waits = self.kept(of)?.mailbox.waits.iter_mut();
         let found = waits.find(|held| held.wait.key == key);
         found.ok_or_else(|| Error::corrupt(format!("no wait {key}")))

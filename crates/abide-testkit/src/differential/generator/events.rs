@@ -69,6 +69,9 @@ impl Generator {
             id: format!("sub_{}", self.waits).into(),
             step: Arc::from(self.pick(&STEPS)),
             hears,
+            filter: None,
+            race: None,
+            count: None,
             timeout_at: self.deadline(),
         }
     }
