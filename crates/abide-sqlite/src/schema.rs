@@ -155,7 +155,7 @@ mod tests {
             .unwrap();
         assert_eq!(row, ("i7".to_owned(), "eu".to_owned()));
         let refused = migrate(&mut connection, MIGRATIONS);
-        assert!(matches!(refused, Err(Error::NewerSchema { found: 3, known: 2 })));
+        assert!(matches!(refused, Err(Error::NewerSchema { found: 4, known: 3 })));
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
         let connection = crate::file::open_writer(&path).unwrap();
         let version: i64 =
             connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-        assert_eq!(version, 2);
+        assert_eq!(version, 3);
         let read =
             |key| crate::row::instance_by_key(&connection, InstanceKey(key)).unwrap().unwrap();
         let (running, errored) = (read(1), read(2));
