@@ -6,9 +6,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::expr::{self, Env, Expr};
+use crate::id::InstanceId;
 use crate::json::Json;
 use crate::run::Resident;
+use crate::wait::Folding;
 
 /// The values themselves. They start as the input and are made anew by every replay.
 pub(crate) struct ContextMap {
@@ -20,6 +23,21 @@ pub(crate) struct ContextMap {
 impl ContextMap {
     pub(crate) fn new(input: Json) -> Self {
         Self { input, values: None }
+    }
+
+    /// Writes what is known now into an expression about an event.
+    pub(crate) fn fold(&mut self, instance: &InstanceId, expr: &Expr) -> Result<Folding> {
+        let input: Value = self.input.decode()?;
+        let context = &*self.values()?;
+        let workflow =
+            [("id", expr::Value::text(instance.as_str())), ("context", expr::Value::from(context))];
+        let known =
+            Env::new().with("workflow", expr::Value::object(workflow)).with("input", &input);
+        let folded = expr.fold(&known).map_err(|refused| Error::Invalid {
+            what: "expression".into(),
+            message: refused.to_string(),
+        })?;
+        Ok(Folding { written: expr.written().into(), folded })
     }
 
     fn values(&mut self) -> Result<&mut Value> {

@@ -34,6 +34,7 @@
 mod config;
 mod context;
 mod cx;
+mod declaration;
 mod duration;
 mod engine;
 mod envelope;
@@ -51,16 +52,21 @@ pub mod meeting;
 pub mod pattern;
 mod retry;
 mod run;
+mod schema;
 mod status;
 mod steps;
 pub mod store;
+mod terms;
 mod time;
 mod wait;
 mod workflow;
 
 pub use config::Config;
 pub use context::Context;
-pub use cx::{Child, Cx, Detached, Message, OutputWait, Sleep, Step, Take, Wait as EventWait};
+pub use cx::{
+    AllOf, AnyOf, Child, Counted, Cx, Detached, Message, OneOf2, OneOf3, OneOf4, OutputWait, Sleep,
+    Step, Subscription, Take, Wait as EventWait, Waits,
+};
 pub use duration::{DurationError, IntoDuration, parse as parse_duration};
 pub use engine::{Builder, Engine, Handle, Outgoing, Start};
 pub use error::{BoxError, Error, NonRetryable, Result};
@@ -85,6 +91,7 @@ pub use workflow::Workflow;
 pub mod prelude {
     pub use crate::{
         Backoff, Buffer, Cx, Engine, Error, Event, Filter, Handle, IfExists, InstanceId,
-        NonRetryable, Outgoing, Page, Result, Retry, Start, Status, Terminate, Timestamp, Workflow,
+        NonRetryable, OneOf2, OneOf3, OneOf4, Outgoing, Page, Result, Retry, Start, Status,
+        Terminate, Timestamp, Workflow,
     };
 }

@@ -4,16 +4,23 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::cx::{Cx, panic_message};
+use crate::declaration::Declarations;
+use crate::duration::IntoDuration;
 use crate::error::{BoxError, Error, Result};
-use crate::event::Buffer;
+use crate::event::{Buffer, Kind};
 use crate::failure::Failure;
 use crate::json::Json;
+use crate::pattern;
+use crate::schema::Schema;
 
 /// What a workflow function comes to: its output or how it failed.
 pub(crate) type Outcome = Result<Json, Failure>;
@@ -32,8 +39,11 @@ type Call = dyn Fn(Cx, &Json) -> Result<Body> + Send + Sync;
 pub struct Workflow {
     pub(crate) name: Arc<str>,
     pub(crate) version: u32,
-    /// The events it takes; empty means any.
-    events: Vec<(Arc<str>, Buffer)>,
+    pub(crate) declared: Declarations,
+    /// How long its waits for events last when they don't say.
+    pub(crate) wait_timeout: Option<Duration>,
+    /// What is wrong with what was said about it; reported when an engine starts with it.
+    invalid: Option<Error>,
     call: Arc<Call>,
 }
 
@@ -56,33 +66,66 @@ impl Workflow {
                 }
             }))
         };
-        Self { name: name.into(), version: 1, events: Vec::new(), call: Arc::new(call) }
+        Self {
+            name: name.into(),
+            version: 1,
+            declared: Declarations::default(),
+            wait_timeout: None,
+            invalid: None,
+            call: Arc::new(call),
+        }
     }
 
-    /// Declares an event it takes, and what happens to it when nobody waits. Once one is declared,
-    /// events that are not are refused with `EVENT_INVALID`.
+    /// Declares an event it takes: its payload is a `T`, and this is what happens to it when nobody
+    /// waits. Once one is declared, events that are not are refused with `EVENT_INVALID`, as are
+    /// payloads that are no `T`. Defaults of `T` (`#[serde(default)]`) are filled in before it is
+    /// stored. [`serde_json::Value`] takes any payload.
     #[must_use]
-    pub fn event(mut self, event_type: &str, buffer: Buffer) -> Self {
-        self.events.push((event_type.into(), buffer));
+    pub fn event<T: JsonSchema>(self, event_type: &str, buffer: Buffer) -> Self {
+        self.declare(Kind::Event, event_type, buffer, Schema::of::<T>())
+    }
+
+    /// The same with a JSON Schema instead of a type.
+    #[must_use]
+    pub fn event_schema(self, event_type: &str, buffer: Buffer, schema: Value) -> Self {
+        self.declare(Kind::Event, event_type, buffer, Schema::new(schema))
+    }
+
+    /// Declares that the payload of a signal is a `T`. Signals need not be declared.
+    #[must_use]
+    pub fn signal<T: JsonSchema>(self, name: &str) -> Self {
+        self.declare(Kind::Signal, name, Buffer::Queue, Schema::of::<T>())
+    }
+
+    /// Declares that the payload of a message on a topic is a `T`, when it is sent from outside
+    /// ([`crate::Handle::send`]). What a workflow sends is not looked at.
+    #[must_use]
+    pub fn message<T: JsonSchema>(self, topic: &str) -> Self {
+        self.declare(Kind::Message, topic, Buffer::Queue, Schema::of::<T>())
+    }
+
+    /// Waits for events give up after so long when they don't say; otherwise
+    /// [`crate::Config::wait_default_timeout`] holds.
+    #[must_use]
+    pub fn wait_timeout(mut self, timeout: impl IntoDuration) -> Self {
+        match timeout.into_duration() {
+            Ok(timeout) => self.wait_timeout = Some(timeout),
+            Err(refused) => self.is_invalid("wait timeout", &refused.to_string()),
+        }
         self
     }
 
-    /// What happens to an event when nobody waits, and why it is not taken if so.
-    pub(crate) fn takes(&self, event_type: &str) -> (Buffer, Option<String>) {
-        let declared = self.events.iter().find(|(declared, _)| **declared == *event_type);
-        match declared {
-            Some((_, buffer)) => (*buffer, None),
-            None if self.events.is_empty() => (Buffer::Latest, None),
-            None => {
-                let known: Vec<_> = self.events.iter().map(|(known, _)| &**known).collect();
-                let message = format!(
-                    "workflow {:?} does not declare it; declared: {}",
-                    self.name,
-                    known.join(", ")
-                );
-                (Buffer::None, Some(message))
-            }
+    fn declare(mut self, kind: Kind, name: &str, buffer: Buffer, schema: Result<Schema>) -> Self {
+        match pattern::check(name).and(schema) {
+            Ok(schema) => self.declared.add(kind, name, buffer, Some(schema)),
+            Err(refused) => self.is_invalid(&format!("{kind} {name:?}"), &refused.to_string()),
         }
+        self
+    }
+
+    fn is_invalid(&mut self, what: &str, message: &str) {
+        let what = format!("{what} of workflow {:?}", self.name).into();
+        self.invalid.get_or_insert(Error::Invalid { what, message: message.to_owned() });
     }
 
     /// Several versions may be registered side by side: new instances take the highest, running
@@ -152,6 +195,17 @@ impl Registry {
 
     pub(crate) fn get(&self, name: &str, version: u32) -> Option<&Workflow> {
         self.0.get(name)?.get(&version)
+    }
+
+    /// Whether something is wrong with one of them.
+    pub(crate) fn check(&self) -> Result<()> {
+        let mut all = self.0.values().flat_map(BTreeMap::values);
+        all.find_map(|workflow| workflow.invalid.clone()).map_or(Ok(()), Err)
+    }
+
+    /// Whether any of them says something about what it takes.
+    pub(crate) fn declares(&self) -> bool {
+        self.0.values().flat_map(BTreeMap::values).any(|workflow| !workflow.declared.is_empty())
     }
 
     fn unknown(&self, name: &str) -> Error {

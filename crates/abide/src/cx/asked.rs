@@ -27,6 +27,10 @@ impl Asked {
         Self { cx: cx.clone(), name, op: None }
     }
 
+    pub(super) fn name(&self) -> Option<&Arc<str>> {
+        self.name.as_ref().ok()
+    }
+
     /// The outcome, once revealed.
     pub(super) fn poll(
         &mut self,

@@ -7,9 +7,13 @@
 mod asked;
 mod child;
 mod compensation;
+mod counted;
 mod mail;
+mod mapping;
 mod sleep;
 mod step;
+mod subscription;
+mod together;
 mod wait;
 
 use std::any::Any;
@@ -32,9 +36,12 @@ use crate::time::Timestamp;
 
 pub use child::{Child, Detached};
 pub(crate) use compensation::{Compensation, compensate};
+pub use counted::Counted;
 pub use mail::{Message, Take};
 pub use sleep::Sleep;
 pub use step::Step;
+pub use subscription::Subscription;
+pub use together::{AllOf, AnyOf, OneOf2, OneOf3, OneOf4, Waits};
 pub use wait::{OutputWait, Wait};
 
 /// The workflow's own view of itself. Cheap to clone.
@@ -126,6 +133,40 @@ impl Cx {
     /// Waits for a message on a topic. Messages are queued: each meets one wait, first in, first out.
     pub fn receive<T: DeserializeOwned>(&self, step: &str) -> Wait<T> {
         Wait::new(self, step, Kind::Message)
+    }
+
+    /// Waits until the first of several waits is met; the others are cancelled in the same commit, so
+    /// they eat nothing that comes later. One that gives up leaves the others waiting; when the last
+    /// does, this is [`Error::EventTimeout`].
+    ///
+    /// ```no_run
+    /// # use abide::prelude::*;
+    /// # async fn review(cx: Cx, _: ()) -> Result<bool> {
+    /// let approved = cx.wait_for_event::<String>("approved").timeout("2 days");
+    /// let rejected = cx.wait_for_event::<String>("rejected").timeout("2 days");
+    /// match cx.any((approved, rejected)).await? {
+    ///     OneOf2::First(approval) => Ok(true),
+    ///     OneOf2::Second(rejection) => Ok(false),
+    /// }
+    /// # }
+    /// ```
+    pub fn any<W: Waits>(&self, waits: W) -> AnyOf<W> {
+        AnyOf::new(waits)
+    }
+
+    /// Waits until all of several waits are met. The first that gives up ends it with
+    /// [`Error::EventTimeout`], and the others are cancelled.
+    pub fn all<W: Waits>(&self, waits: W) -> AllOf<W> {
+        AllOf::new(waits)
+    }
+
+    /// A durable stream of events: [`Subscription::next`] gives one after the other, each exactly
+    /// once, across crashes and restarts of the process.
+    ///
+    /// What comes while nobody asks for the next is kept as its declaration says. Declare the type
+    /// with [`crate::Buffer::Queue`] to see all of them: of `latest` only the newest is kept.
+    pub fn subscribe<T: DeserializeOwned>(&self, step: &str) -> Subscription<T> {
+        Subscription::new(self, step)
     }
 
     /// Takes a signal that is already there, or finds none; recorded either way.

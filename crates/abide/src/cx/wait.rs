@@ -5,28 +5,29 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::duration::IntoDuration;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Event, Kind};
 use crate::id::InstanceId;
 use crate::json::Json;
-use crate::pattern;
+use crate::terms::{Terms, Timeout};
 use crate::time::Timestamp;
-use crate::wait::Hears;
 
 use super::Cx;
 use super::asked::Asked;
+use super::counted::Counted;
+use super::mapping::Mapping;
 
 /// A wait for an event, a signal or a message; see [`Cx::wait_for_event`].
 #[must_use = "a wait hears nothing unless awaited"]
 pub struct Wait<T> {
-    waiting: Waiting,
+    pub(super) waiting: Waiting,
     kind: Kind,
+    mapped: Mapping,
     payload: PhantomData<fn() -> T>,
 }
 
@@ -37,91 +38,94 @@ pub struct OutputWait<T> {
     value: PhantomData<fn() -> T>,
 }
 
-/// What both have in common.
-struct Waiting {
+/// What all waits have in common.
+pub(super) struct Waiting {
     asked: Asked,
-    hears: Result<Hears>,
-    timeout: Result<Option<Timeout>>,
-}
-
-#[derive(Clone, Copy)]
-enum Timeout {
-    After(Duration),
-    At(Timestamp),
+    /// What it wants, or the first thing that is wrong with that.
+    pub(super) terms: Result<Terms>,
 }
 
 impl Waiting {
-    fn new(
-        cx: &Cx,
-        name: Result<Arc<str>>,
-        hears: Result<Hears>,
-        timeout: Option<Duration>,
-    ) -> Self {
-        Self { asked: Asked::new(cx, name), hears, timeout: Ok(timeout.map(Timeout::After)) }
+    pub(super) fn new(cx: &Cx, name: Result<Arc<str>>, terms: Result<Terms>) -> Self {
+        Self { asked: Asked::new(cx, name), terms }
     }
 
-    fn timeout(&mut self, timeout: impl IntoDuration) {
-        self.timeout = match timeout.into_duration() {
-            Ok(timeout) => Ok(Some(Timeout::After(timeout))),
-            Err(refused) => {
-                Err(Error::Invalid { what: "wait timeout".into(), message: refused.to_string() })
-            }
-        };
-    }
-
-    fn poll(&mut self, task: &mut Context<'_>) -> Poll<Result<Json>> {
-        let Self { asked, hears, timeout } = self;
+    pub(super) fn poll(&mut self, task: &mut Context<'_>) -> Poll<Result<Json>> {
+        let Self { asked, terms } = self;
         asked.poll_value(task, |cx, name| {
-            let hears = hears.as_ref().map_err(Clone::clone)?;
-            let timeout = timeout.clone()?;
-            let at = |now: Timestamp| {
-                timeout.map(|timeout| match timeout {
-                    Timeout::After(duration) => now.after(duration),
-                    Timeout::At(at) => at,
-                })
-            };
+            let terms = terms.as_ref().map_err(Clone::clone)?;
             let id = || format!("sub_{}", cx.resident.env.clock.uuid().simple()).into();
-            Ok(cx.resident.state.lock().begin_wait(name, hears, at, id))
+            cx.resident.state.lock().begin_wait(name, terms, &cx.resident.id, id)
         })
     }
 }
 
 impl<T> Wait<T> {
     pub(super) fn new(cx: &Cx, step: &str, kind: Kind) -> Self {
-        // Signals and messages wait for ever unless told otherwise; events as configured.
-        let default = cx.resident.env.config.wait_default_timeout;
-        let timeout = default.filter(|_| kind == Kind::Event);
-        let hears = hears(kind, step);
-        Self {
-            waiting: Waiting::new(cx, cx.use_name(step), hears, timeout),
-            kind,
-            payload: PhantomData,
-        }
+        let name = cx.use_name(step);
+        let terms = Terms::sent(kind, step).map(|terms| Terms {
+            // Signals and messages wait for ever unless told otherwise; events as configured.
+            timeout: cx.resident.wait_timeout().filter(|_| kind == Kind::Event).map(Timeout::After),
+            ..terms
+        });
+        Self::with(cx, name, kind, terms)
+    }
+
+    pub(super) fn with(cx: &Cx, name: Result<Arc<str>>, kind: Kind, terms: Result<Terms>) -> Self {
+        let waiting = Waiting::new(cx, name, terms);
+        Self { waiting, kind, mapped: Mapping::default(), payload: PhantomData }
     }
 
     /// What it hears: an event pattern (`payment.*`), a signal's name or a topic. Without this it is
     /// the name of the step.
-    pub fn on(mut self, pattern: impl AsRef<str>) -> Self {
-        self.waiting.hears = hears(self.kind, pattern.as_ref());
+    pub fn on(self, pattern: impl AsRef<str>) -> Self {
+        let kind = self.kind;
+        self.change(|terms| terms.hears(kind, pattern.as_ref()))
+    }
+
+    /// Wants only what this is true of: `event.payload.orderId === workflow.context.orderId`. See
+    /// `docs/expressions.md`. Everything but `event` is known when the wait is reached, and what
+    /// changes after that does not reach it. A filter that fails on an event does not match it.
+    pub fn filter(self, filter: &str) -> Self {
+        self.change(|terms| terms.filter(filter))
+    }
+
+    /// Gives up after so long, with [`crate::Error::EventTimeout`].
+    pub fn timeout(self, timeout: impl IntoDuration) -> Self {
+        self.change(|terms| terms.timeout(timeout))
+    }
+
+    /// Gives up at this moment, with [`crate::Error::EventTimeout`].
+    pub fn timeout_at(self, at: Timestamp) -> Self {
+        self.change(|terms| Ok(Terms { timeout: Some(Timeout::At(at)), ..terms }))
+    }
+
+    /// Writes a part of the payload into `workflow.context` once it has come: under `variable`, what
+    /// is at the dotted path, or `null` when nothing is there.
+    pub fn map(mut self, variable: &str, path: &str) -> Self {
+        self.mapped.add(variable, path);
         self
     }
 
-    /// Gives up after so long, with [`Error::EventTimeout`].
-    pub fn timeout(mut self, timeout: impl IntoDuration) -> Self {
-        self.waiting.timeout(timeout);
-        self
+    /// Waits for so many of them; see [`Counted`].
+    pub fn count(self, needed: u32) -> Counted<T> {
+        Counted::new(self.change(|terms| terms.count(needed)).waiting)
     }
 
-    /// Gives up at this moment, with [`Error::EventTimeout`].
-    pub fn timeout_at(mut self, at: Timestamp) -> Self {
-        self.waiting.timeout = Ok(Some(Timeout::At(at)));
+    /// In a race with others: the first that is met cancels the rest in the same commit.
+    pub(super) fn race(self, race: Option<&Arc<str>>) -> Self {
+        self.change(|terms| Ok(Terms { race: race.cloned(), ..terms }))
+    }
+
+    /// The name of its step, if it has one.
+    pub(super) fn step(&self) -> Option<&Arc<str>> {
+        self.waiting.asked.name()
+    }
+
+    fn change(mut self, change: impl FnOnce(Terms) -> Result<Terms>) -> Self {
+        self.waiting.terms = self.waiting.terms.and_then(change);
         self
     }
-}
-
-fn hears(kind: Kind, pattern: &str) -> Result<Hears> {
-    pattern::check(pattern)?;
-    Ok(Hears::Sent { kind, pattern: pattern.into() })
 }
 
 impl<T> Unpin for Wait<T> {}
@@ -129,21 +133,26 @@ impl<T> Unpin for Wait<T> {}
 impl<T: DeserializeOwned> Future for Wait<T> {
     type Output = Result<Event<T>>;
 
-    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
-        self.waiting.poll(task).map(|received| event(&received?))
+    fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { waiting, mapped, .. } = self.get_mut();
+        waiting.poll(task).map(|received| {
+            let received = received?;
+            mapped.apply(&waiting.asked.cx, &received)?;
+            event(&received)
+        })
     }
 }
 
 impl<T> OutputWait<T> {
     pub(super) fn new(cx: &Cx, of: &InstanceId, key: &str) -> Self {
         let name = cx.use_name(&format!("output {key}"));
-        let hears = Hears::Output { of: of.clone(), key: key.into() };
-        Self { waiting: Waiting::new(cx, name, Ok(hears), None), value: PhantomData }
+        let terms = Terms::output(of, key);
+        Self { waiting: Waiting::new(cx, name, Ok(terms)), value: PhantomData }
     }
 
-    /// Gives up after so long, with [`Error::EventTimeout`].
+    /// Gives up after so long, with [`crate::Error::EventTimeout`].
     pub fn timeout(mut self, timeout: impl IntoDuration) -> Self {
-        self.waiting.timeout(timeout);
+        self.waiting.terms = self.waiting.terms.and_then(|terms| terms.timeout(timeout));
         self
     }
 }

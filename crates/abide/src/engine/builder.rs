@@ -73,8 +73,9 @@ impl Builder {
     /// Starts the engine: it takes over the store and goes on with everything in it.
     ///
     /// # Errors
-    /// The store's own.
+    /// When a workflow declares what can't be, or the store's own.
     pub async fn start(self) -> Result<Engine> {
+        self.registry.check()?;
         let (claims, to_claim) = mpsc::unbounded_channel();
         let clock = Arc::clone(&self.clock);
         let inner = Arc::new(Inner {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::declaration::{Declarations, Taken};
 use crate::duration::IntoDuration;
 use crate::error::{Error, Result};
 use crate::event::{Buffer, Delivered, Delivery, Kind, OnTerminal};
@@ -126,14 +127,16 @@ impl Outgoing {
             return Err(Error::TooLarge { what: "the payload".into(), size, limit });
         }
         let clock = &inner.env.clock;
-        let (buffer, refused) = match self.kind {
-            Kind::Signal | Kind::Message => (Buffer::Queue, None),
-            Kind::Event => workflow.map_or((Buffer::Latest, None), |known| known.takes(&self.name)),
+        let nothing = Declarations::default();
+        let declared = workflow.map_or(&nothing, |known| &known.declared);
+        let (taken, refused) = match declared.take(self.kind, &self.name, payload) {
+            Ok(taken) => (taken, None),
+            Err(refused) => (Taken { payload: None, buffer: Buffer::None }, Some(refused)),
         };
         Ok(Delivery {
             to: to.clone(),
             kind: self.kind,
-            payload,
+            payload: taken.payload,
             id: self.id.unwrap_or_else(|| format!("evt_{}", clock.uuid().simple()).into()),
             source: self.source,
             on_terminal: self.on_terminal,
@@ -143,7 +146,7 @@ impl Outgoing {
                 Visible::After(delay) => Some(clock.now().after(delay)),
             },
             wake: self.wake,
-            buffer,
+            buffer: taken.buffer,
             refused,
             name: self.name,
         })
@@ -153,11 +156,10 @@ impl Outgoing {
 /// Sends to an instance, by the declarations of its workflow.
 pub(super) async fn send(inner: &Inner, to: &InstanceId, outgoing: Outgoing) -> Result<Delivered> {
     let registry = &inner.env.registry;
-    // What an instance runs never changes, so this need not be one transaction with the delivery.
-    let workflow = match inner.store.instance(to).await? {
-        Some(instance) => registry.get(&instance.workflow, instance.version),
-        None => None,
-    };
+    // What an instance runs never changes, so this need not be one transaction with the delivery;
+    // and where nothing is declared it need not be known.
+    let instance = if registry.declares() { inner.store.instance(to).await? } else { None };
+    let workflow = instance.and_then(|found| registry.get(&found.workflow, found.version));
     let delivery = outgoing.delivery(inner, to, workflow)?;
     inner.store.deliver(delivery).await
 }

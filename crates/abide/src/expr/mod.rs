@@ -77,6 +77,12 @@ impl Expr {
         self.source.as_deref().unwrap_or("")
     }
 
+    /// The text as somebody wrote it.
+    #[must_use]
+    pub fn written(&self) -> String {
+        self.source.as_ref().map_or_else(|| self.to_string(), |source| source.to_string())
+    }
+
     /// Reads an expression of at most 16 KiB and 64 levels.
     ///
     /// # Errors

@@ -118,9 +118,8 @@ impl Run {
         state: State,
         shown: (Phase, Option<Timestamp>),
     ) -> Result<Self> {
-        let name = Arc::clone(&new.workflow.name);
         let env = Arc::clone(&engine.env);
-        let resident = Arc::new(Resident::new(new.id.clone(), name, new.run, env, state));
+        let resident = Arc::new(Resident::new(new.id.clone(), new.workflow, new.run, env, state));
         let body = new.workflow.call(Cx::new(Arc::clone(&resident)), new.input)?;
         Ok(Self {
             engine: Arc::clone(engine),

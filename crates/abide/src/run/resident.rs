@@ -5,6 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Wake, Waker};
+use std::time::Duration;
 
 use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
@@ -13,6 +14,7 @@ use crate::engine::Env;
 use crate::error::{Error, Result};
 use crate::history::Recorded;
 use crate::id::InstanceId;
+use crate::workflow::Workflow;
 
 use super::state::State;
 
@@ -42,6 +44,8 @@ pub(crate) struct Resident {
     pub(crate) id: InstanceId,
     pub(crate) workflow: Arc<str>,
     pub(crate) run: u32,
+    /// What its workflow says about waits that don't say how long.
+    wait_timeout: Option<Duration>,
     pub(crate) env: Arc<Env>,
     pub(crate) state: Mutex<State>,
     inbox: Mutex<Vec<News>>,
@@ -64,15 +68,16 @@ pub(crate) struct Resident {
 impl Resident {
     pub(crate) fn new(
         id: InstanceId,
-        workflow: Arc<str>,
+        workflow: &Workflow,
         run: u32,
         env: Arc<Env>,
         state: State,
     ) -> Self {
         Self {
             id,
-            workflow,
+            workflow: Arc::clone(&workflow.name),
             run,
+            wait_timeout: workflow.wait_timeout,
             env,
             state: Mutex::new(state),
             inbox: Mutex::new(Vec::new()),
@@ -84,6 +89,11 @@ impl Resident {
             ended: AtomicBool::new(false),
             quiet: AtomicBool::new(false),
         }
+    }
+
+    /// How long a wait for an event lasts that does not say.
+    pub(crate) fn wait_timeout(&self) -> Option<Duration> {
+        self.wait_timeout.or(self.env.config.wait_default_timeout)
     }
 
     pub(crate) fn tell(&self, news: News) {

@@ -94,7 +94,7 @@ on_every_store! {
     }
 
     async fn undeclared_events_are_refused_and_nothing_is_stored(world: World) {
-        let workflow = Workflow::new("approval", approval).event("approval", Buffer::Latest);
+        let workflow = Workflow::new("approval", approval).event::<bool>("approval", Buffer::Latest);
         let engine = world.engine().register(workflow).start().await.unwrap();
         let handle = engine.start("approval", Start::new(&())).await.unwrap();
         let refused = handle.send_event("aproval", &true).await.unwrap_err();
@@ -214,7 +214,7 @@ on_every_store! {
             Ok(got)
         }
         let build = || {
-            let workflow = Workflow::new("twelve", twelve).event("item", Buffer::Queue);
+            let workflow = Workflow::new("twelve", twelve).event::<u32>("item", Buffer::Queue);
             world.engine().register(workflow).start()
         };
         let engine = build().await.unwrap();

@@ -2,57 +2,80 @@
 
 use std::sync::Arc;
 
+use crate::error::Result;
 use crate::event::{Delivery, Kind};
+use crate::expr::Expr;
 use crate::history::{Entry, EntryKind, StepKind};
+use crate::id::InstanceId;
 use crate::instance::{NewSend, NewTake};
 use crate::json::Json;
 use crate::run::past::Standing;
+use crate::terms::Terms;
 use crate::time::Timestamp;
-use crate::wait::{Hears, NewWait};
+use crate::wait::{Count, NewWait};
 
 use super::{Op, OpId, Stage, State};
 
 impl State {
-    /// Asks for a wait. `timeout_at` is taken when the wait is first reached; a replay keeps it.
+    /// Asks for a wait. What it wants is settled when it is first reached; a replay keeps that.
     pub(crate) fn begin_wait(
         &mut self,
         name: &Arc<str>,
-        hears: &Hears,
-        timeout_at: impl FnOnce(Timestamp) -> Option<Timestamp>,
+        terms: &Terms,
+        instance: &InstanceId,
         id: impl FnOnce() -> Arc<str>,
-    ) -> OpId {
-        let kind = hears.step_kind();
+    ) -> Result<OpId> {
+        let reached = match self.past.steps.contains_key(name) {
+            true => None,
+            false => Some(self.reached(name, terms, instance, id())?),
+        };
+        let kind = terms.hears.step_kind();
         let (op, standing) = self.ask(name, kind);
-        match standing {
-            None => {
-                let timeout_at = timeout_at(self.clock.now());
+        match (standing, reached) {
+            (None, Some(wait)) => {
                 self.record(&Entry {
-                    pattern: Some(hears.pattern().into()),
-                    deadline: timeout_at,
+                    pattern: Some(wait.hears.pattern().into()),
+                    deadline: wait.timeout_at,
                     ..Entry::of_step(EntryKind::WaitStarted, name, kind)
                 });
-                let (step, hears) = (Arc::clone(name), hears.clone());
-                self.next.waits.push(NewWait {
-                    id: id(),
-                    step,
-                    hears,
-                    filter: None,
-                    race: None,
-                    count: None,
-                    timeout_at,
-                });
                 self.wait_outside(op);
-                self.deadline(op, timeout_at);
+                self.deadline(op, wait.timeout_at);
+                self.next.waits.push(wait);
             }
-            Some(Standing::Begun) => {
+            (Some(Standing::Begun), _) => {
                 self.wait_outside(op);
                 let timeout_at = self.past.steps.get(name).and_then(|step| step.deadline);
                 self.deadline(op, timeout_at);
             }
-            Some(Standing::Settled(outcome)) => self.op(op).stage = Stage::Settled(outcome),
-            Some(Standing::Until(_) | Standing::Exhausted | Standing::Cancelled) => {}
+            (Some(Standing::Settled(outcome)), _) => self.op(op).stage = Stage::Settled(outcome),
+            (Some(Standing::Until(_) | Standing::Exhausted | Standing::Cancelled) | None, _) => {}
         }
-        op
+        Ok(op)
+    }
+
+    /// A wait with everything known now written into it.
+    fn reached(
+        &mut self,
+        name: &Arc<str>,
+        terms: &Terms,
+        instance: &InstanceId,
+        id: Arc<str>,
+    ) -> Result<NewWait> {
+        let mut fold = |expr: &Option<Expr>| {
+            expr.as_ref().map(|expr| self.context.fold(instance, expr)).transpose()
+        };
+        let (filter, distinct_by) = (fold(&terms.filter)?, fold(&terms.distinct_by)?);
+        let count = terms.count.map(|needed| Count { needed, distinct_by, held: Vec::new() });
+        let now = self.clock.now();
+        Ok(NewWait {
+            id,
+            step: Arc::clone(name),
+            hears: terms.hears.clone(),
+            filter,
+            race: terms.race.clone(),
+            count,
+            timeout_at: terms.timeout.map(|timeout| timeout.at(now)),
+        })
     }
 
     /// A wait with a deadline wants its instance looked at then. The store decides what it means.
@@ -118,6 +141,21 @@ impl State {
             ..Entry::new(EntryKind::OutputSet)
         });
         self.next.outputs.push((Arc::clone(key), value));
+    }
+
+    /// A wait lost its race: what it is about was decided by another one, and nobody will ask.
+    pub(super) fn lost(&mut self, name: &Arc<str>) {
+        if let Some(id) = self.outside.remove(name) {
+            let op = self.op(id);
+            op.stage = Stage::Never;
+            if let Some(at) = op.deadline.take() {
+                self.deadlines.remove(at, id);
+            }
+        } else if let Some(step) = self.past.steps.get_mut(name)
+            && step.asked.is_none()
+        {
+            step.standing = Standing::Cancelled;
+        }
     }
 
     /// The future of a wait was dropped while its workflow lives: whatever met it goes back.

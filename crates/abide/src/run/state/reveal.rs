@@ -79,6 +79,8 @@ impl State {
             self.record(&entry.seen());
             self.past_left += 1;
             self.line.push_back(Reveal::Past(PastReveal::terminating(entry)));
+        } else if let (EntryKind::WaitCancelled, Some(name)) = (entry.entry, &entry.name) {
+            self.lost(name);
         } else if let Some(outcome) = entry.outcome()
             && let Some(name) = &entry.name
         {
