@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use abide::expr::Folded;
 use abide::{
-    Buffer, Count, Delivery, Hears, Json, Kind, NewSend, NewTake, NewWait, OnTerminal, Timestamp,
-    Transition, WaitFilter, WaitStatus,
+    Buffer, Count, Delivery, Folding, Hears, Json, Kind, NewSend, NewTake, NewWait, OnTerminal,
+    Timestamp, Transition, WaitFilter, WaitStatus,
 };
 
 use super::super::operation::Operation;
@@ -79,7 +80,7 @@ impl Generator {
         NewWait {
             id: format!("sub_{}", self.waits).into(),
             step: Arc::from(self.pick(&STEPS)),
-            filter: self.one_in(3).then(|| folding(self.pick(&FILTERS))),
+            filter: self.one_in(3).then(|| expression(self.pick(&FILTERS))),
             count: self.one_in(4).then(|| self.count()).filter(|_| is_sent(&hears)),
             hears,
             race: None,
@@ -88,7 +89,7 @@ impl Generator {
     }
 
     fn count(&mut self) -> Count {
-        let distinct_by = self.one_in(2).then(|| folding(self.pick(&DISTINCT)));
+        let distinct_by = self.one_in(2).then(|| expression(self.pick(&DISTINCT)));
         Count { needed: self.random.u32(2..4), distinct_by, held: vec![] }
     }
 
@@ -164,4 +165,11 @@ impl Generator {
 
 fn is_sent(hears: &Hears) -> bool {
     matches!(hears, Hears::Sent { .. })
+}
+
+/// An expression as it looks when it was read back: answers are compared in words, which would tell
+/// the two apart.
+fn expression(written: &str) -> Folding {
+    let Folding { written, folded } = folding(written);
+    Folding { written, folded: Folded::parse(&folded.to_string()).unwrap() }
 }
