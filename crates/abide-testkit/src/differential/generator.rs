@@ -41,7 +41,7 @@ impl Generator {
     }
 
     pub(super) fn operation(&mut self) -> Operation {
-        match self.random.u32(..140) {
+        match self.random.u32(..180) {
             100.. => self.event_operation(),
             0..10 => self.advance(),
             10 => Operation::Attach,

@@ -167,12 +167,12 @@ fn parked_wake_in_time(view: &View, now: Timestamp) -> bool {
 #[cfg(test)]
 mod tests {
     use abide::store::{IfExists, Store};
-    use abide::{NewInstance, Transition};
+    use abide::{Count, NewInstance, NewWait, Transition};
 
     use super::super::BEGIN;
     use super::super::contender::Contender;
     use super::*;
-    use crate::fixture::{Does, does, instance, signal};
+    use crate::fixture::{Does, does, instance, signal, wait};
     use crate::{ManualClock, MemoryStore};
 
     /// How a store looks in which one instance did something and then got two signals.
@@ -215,9 +215,49 @@ mod tests {
         both.waits[0].fulfilled_by = Some("m2".into());
         assert!(says(&both, "nothing is buffered"));
 
+        let mut vanished = view(does().waits()).await;
+        assert_eq!(broken(&vanished, BEGIN), None);
+        vanished.buffers[0].1.clear();
+        assert!(says(&vanished, "until the history says"));
+
         let mut asleep = view(does().hears("w", "e").waits()).await;
         assert_eq!(broken(&asleep, BEGIN), None);
         asleep.waits[0].timeout_at = Some(BEGIN);
         assert!(says(&asleep, "wakes when something falls due"));
+    }
+
+    #[tokio::test]
+    async fn each_about_what_is_held_is_seen_to_be_broken() {
+        let count = Some(Count { needed: 3, distinct_by: None, held: vec![] });
+        let counted = NewWait { count, ..wait("w", Kind::Signal, "s") };
+        let holding = || view(does().reaches(counted.clone()).waits());
+        assert_eq!(broken(&holding().await, BEGIN), None);
+
+        let mut dead = holding().await;
+        dead.waits[0].status = WaitStatus::Expired;
+        assert!(says(&dead, "open or was met"));
+
+        let mut enough = holding().await;
+        enough.waits[0].count.as_mut().unwrap().needed = 2;
+        assert!(says(&enough, "less than it needs"));
+
+        let mut same = holding().await;
+        let held = &mut same.waits[0].count.as_mut().unwrap().held;
+        held.iter_mut().for_each(|held| held.distinct = Some("1".into()));
+        assert!(says(&same, "each distinct value"));
+
+        let mut gone = holding().await;
+        gone.buffers[0].1.clear();
+        assert!(says(&gone, "holds is buffered"));
+    }
+
+    #[tokio::test]
+    async fn a_race_that_goes_on_is_seen_to_be_broken() {
+        let racing = |step| NewWait { race: Some("r".into()), ..wait(step, Kind::Signal, "s") };
+        let both = || view(does().reaches(racing("w")).reaches(racing("v")).waits());
+        assert_eq!(broken(&both().await, BEGIN), None);
+        let mut goes_on = both().await;
+        goes_on.waits[1].status = WaitStatus::Active;
+        assert!(says(&goes_on, "once the race was won"));
     }
 }
