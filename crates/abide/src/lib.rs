@@ -50,6 +50,7 @@ pub mod lifecycle;
 mod listing;
 pub mod meeting;
 pub mod pattern;
+mod replacement;
 mod retry;
 mod run;
 mod schema;
@@ -79,6 +80,7 @@ pub use instance::{
 pub use json::Json;
 pub use lifecycle::Terminate;
 pub use listing::{Filter, Listed, Page, WaitFilter};
+pub use replacement::StepCall;
 pub use retry::{Backoff, Retry};
 pub use status::{Phase, Status};
 pub use steps::{FailedAttempt, StepRecord, StepStatus};

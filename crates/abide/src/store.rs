@@ -243,6 +243,7 @@ pub struct Claimed {
 }
 
 /// Who hears of changes, after they are durable. A lost hint delays an instance, never loses it.
+/// Those about one instance come in the order of its history.
 pub trait Listener: Send + Sync + 'static {
     /// Something changed. Called on the store's own threads: it must not block.
     fn hint(&self, hint: Hint);

@@ -25,7 +25,7 @@ const INVARIANTS: [(&str, Invariant); 11] = [
 ];
 
 /// The first invariant that does not hold.
-pub(super) fn broken(view: &View, now: Timestamp) -> Option<String> {
+pub(crate) fn broken(view: &View, now: Timestamp) -> Option<String> {
     let broken = INVARIANTS.iter().find(|(_, holds)| !holds(view, now));
     broken.map(|(what, _)| format!("the invariant is broken that {what}\n{:#?}", view.waits))
 }

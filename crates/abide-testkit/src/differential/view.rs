@@ -6,16 +6,17 @@ use abide::history::Recorded;
 use abide::store::Due;
 use abide::{Buffered, Instance, InstanceId, InstanceKey, Output, Wait};
 
-pub(super) struct View {
-    pub(super) instances: Vec<Instance>,
-    pub(super) histories: Vec<(InstanceId, Vec<Recorded>)>,
-    pub(super) waits: Vec<Wait>,
-    pub(super) buffers: Vec<(InstanceId, Vec<Buffered>)>,
-    pub(super) outputs: Vec<(InstanceId, Vec<Output>)>,
-    pub(super) runnable: Vec<InstanceKey>,
-    pub(super) due: Vec<Due>,
+#[derive(Default)]
+pub(crate) struct View {
+    pub(crate) instances: Vec<Instance>,
+    pub(crate) histories: Vec<(InstanceId, Vec<Recorded>)>,
+    pub(crate) waits: Vec<Wait>,
+    pub(crate) buffers: Vec<(InstanceId, Vec<Buffered>)>,
+    pub(crate) outputs: Vec<(InstanceId, Vec<Output>)>,
+    pub(crate) runnable: Vec<InstanceKey>,
+    pub(crate) due: Vec<Due>,
     /// What was heard since the last view.
-    pub(super) hints: Vec<String>,
+    pub(crate) hints: Vec<String>,
 }
 
 impl View {
