@@ -28,7 +28,7 @@ async fn expense(cx: Cx, amount: u32) -> Result<String> {
 }
 
 fn workflow() -> Workflow {
-    Workflow::new("expense", expense).event::<serde_json::Value>("approval", Buffer::Latest)
+    Workflow::new("expense", expense).event::<bool>("approval", Buffer::Latest)
 }
 
 #[tokio::main]
