@@ -19,6 +19,7 @@ mod pause;
 mod program;
 mod queue;
 mod race;
+mod together;
 
 /// A scenario by its name.
 #[derive(Clone, Copy)]
@@ -50,6 +51,10 @@ pub(super) const ALL: &[Scenario] = &[
     Scenario { name: "one-event-two-waits", plan: race::one_event_two_waits },
     Scenario { name: "loser-of-a-race", plan: race::loser },
     Scenario { name: "wait-vs-sleep", plan: race::sleep },
+    Scenario { name: "any-of-two", plan: together::any },
+    Scenario { name: "all-of-two", plan: together::all },
+    Scenario { name: "count-vs-deadline", plan: together::count },
+    Scenario { name: "filter", plan: together::filter },
     Scenario { name: "pause-and-resume", plan: pause::event },
     Scenario { name: "deadline-in-a-pause", plan: pause::deadline },
     Scenario { name: "parent-and-child", plan: family::messages },

@@ -16,6 +16,10 @@ use super::Inner;
 /// Wake-ups read from the store at once: bounds memory when very many are due together.
 const PAGE: usize = 4096;
 
+/// Instances decided about in one transaction: what bounds how long the steps of others wait when very
+/// many fall due together.
+const DECIDED_AT_ONCE: usize = 64;
+
 /// See the module. Waking an instance too early or twice is harmless: it looks at the time itself.
 pub(crate) struct Timers {
     near: Mutex<Near>,
@@ -109,7 +113,7 @@ pub(super) async fn serve(engine: Weak<Inner>) {
         }
         let now = inner.env.clock.now();
         let due = inner.timers.take_due(now);
-        for keys in due.chunks(PAGE) {
+        for keys in due.chunks(DECIDED_AT_ONCE) {
             fall_due(&inner, keys, now).await;
         }
         if now >= read_ahead_at {
