@@ -191,12 +191,13 @@ async fn a_timer_is_shown_with_its_moment_and_is_consumed_when_it_is_over() {
     let claim = start(&looked.store, "a").await;
     let begins = sleep(EntryKind::SleepStarted, "nap", 1_010);
     looked.store.commit(commit(claim, begins)).await.unwrap();
-    let shown = "SELECT name, visible_at, consumed_at FROM workflow_events WHERE type = 'timer'";
-    assert_eq!(looked.rows(shown), ["nap 1010 -"]);
+    let shown =
+        "SELECT name, payload, visible_at, consumed_at FROM workflow_events WHERE type = 'timer'";
+    assert_eq!(looked.rows(shown), ["nap {\"wakeAt\":1010} 1010 -"]);
     looked.clock.advance(MS * 10);
     let over = sleep(EntryKind::SleepCompleted, "nap", 1_010);
     looked.store.commit(commit(claim, over)).await.unwrap();
-    assert_eq!(looked.rows(shown), ["nap 1010 1010"]);
+    assert_eq!(looked.rows(shown), ["nap {\"wakeAt\":1010} 1010 1010"]);
 }
 
 #[tokio::test]

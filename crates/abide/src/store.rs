@@ -53,7 +53,8 @@ pub struct Epoch(pub i64);
 ///   opens run + 1 with its input as after a restart, but a pause stays, with
 ///   [`Hint::Restarted`].
 /// - **Control** does what [`crate::lifecycle::decide`] says. Resume of anything begun makes it
-///   `running` without `wake_at` ([`Hint::Runnable`]); a compensating termination arrives; children
+///   `running` without `wake_at` ([`Hint::Runnable`]); a wake-up that has come does so to a parked one, one
+///   to come is a [`Hint::Due`]; a compensating termination arrives; children
 ///   that have not ended are told with [`crate::Terminate::for_child`], in key order.
 /// - **Deliver**: unknown instance; then the same id again to the same instance is answered as the
 ///   first time (the last `event.rememberedIds` are kept per instance); then [`crate::meeting::accept`]
@@ -90,9 +91,10 @@ pub struct Epoch(pub i64);
 ///   lets go. What returned is offered once the waits of the commit are registered.
 /// - **Sends** deliver in the same transaction; [`crate::meeting::sent`] arrives at the sender.
 ///   **Outputs** are upserted; open waits for them, of any instance, are met.
-/// - **Falling due**: for each instance, what became visible is accepted in order of its time, then
+/// - **Falling due**: for each instance, what was sent without waking is offered to the waits that were
+///   open when it became visible; what became visible since is accepted in order of its time, then
 ///   acceptance, by waits whose deadline is later than that; then waits past their deadline look once
-///   more into the buffer (for signals sent without waking) and expire, the earliest deadline first; then
+///   more into the buffer and expire, the earliest deadline first; then
 ///   what these let go is offered. A paused one gets the next such moment as its `wake_at`, or none.
 /// - **End, restart, continue**: an end cancels open waits and discards what is buffered or held, in one
 ///   row before that of the end (`wait.cancelled`, `event.discarded`). A whole restart deletes waits,

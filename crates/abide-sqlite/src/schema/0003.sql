@@ -95,7 +95,8 @@ SELECT 'output.' || o.instance || '.' || o.key, i.id, 'output', o.key, o.value,
   JOIN instances i ON i.key = o.instance
 UNION ALL
 SELECT 'timer.' || h.instance || '.' || h.id || '.' || e.key, i.id, 'timer',
-       e.value ->> '$.name', NULL, h.at, e.value ->> '$.resumeAt',
+       e.value ->> '$.name', json_object('wakeAt', e.value ->> '$.resumeAt'),
+       h.at, e.value ->> '$.resumeAt',
        (SELECT min(d.at) FROM history d JOIN json_each(d.entries) c
          WHERE d.instance = h.instance AND d.run = h.run AND d.seq >= h.seq
            AND c.value ->> '$.type' = 'sleep.completed'

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::duration::IntoDuration;
 use crate::error::{Error, Result};
 use crate::event::{Buffered, Delivered};
 use crate::failure::Failure;
@@ -281,6 +282,21 @@ impl Handle {
     /// store's own.
     pub async fn resume(&self) -> Result<Instance> {
         self.control(Control::Resume).await
+    }
+
+    /// Has it looked at, at once or after a delay: for what was sent without waking it. Nothing else
+    /// needs this, whatever happens to an instance wakes it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidTransition`] when it has ended, a delay that is none,
+    /// [`Error::InstanceNotFound`], or the store's own.
+    pub async fn wake(&self, delay: impl IntoDuration) -> Result<Instance> {
+        let delay = delay.into_duration().map_err(|refused| Error::Invalid {
+            what: "delay".into(),
+            message: refused.to_string(),
+        })?;
+        let at = (!delay.is_zero()).then(|| self.inner.env.clock.now().after(delay));
+        self.control(Control::Wake { at }).await
     }
 
     /// Ends it for good.

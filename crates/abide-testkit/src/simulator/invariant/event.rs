@@ -123,7 +123,9 @@ pub(super) fn nothing_vanishes(scene: &Scene<'_>) -> Result<(), String> {
 fn is_consumed(view: &View, id: &InstanceId, history: &[Recorded], event: &str) -> bool {
     let mut waits = view.waits.iter().filter(|wait| wait.instance_id == *id);
     let waited = waits.any(|wait| {
-        wait.status == WaitStatus::Fulfilled && wait.fulfilled_by.as_deref() == Some(event)
+        let mut held = wait.count.iter().flat_map(|count| &count.held);
+        wait.status == WaitStatus::Fulfilled
+            && (wait.fulfilled_by.as_deref() == Some(event) || held.any(|held| *held.id == *event))
     });
     let taken = || {
         history
