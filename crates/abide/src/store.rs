@@ -91,10 +91,9 @@ pub struct Epoch(pub i64);
 ///   lets go. What returned is offered once the waits of the commit are registered.
 /// - **Sends** deliver in the same transaction; [`crate::meeting::sent`] arrives at the sender.
 ///   **Outputs** are upserted; open waits for them, of any instance, are met.
-/// - **Falling due**: for each instance, what was sent without waking is offered to the waits that were
-///   open when it became visible; what became visible since is accepted in order of its time, then
+/// - **Falling due**: for each instance, what became visible is accepted in order of its time, then
 ///   acceptance, by waits whose deadline is later than that; then waits past their deadline look once
-///   more into the buffer and expire, the earliest deadline first; then
+///   more into the buffer (for signals sent without waking) and expire, the earliest deadline first; then
 ///   what these let go is offered. A paused one gets the next such moment as its `wake_at`, or none.
 /// - **End, restart, continue**: an end cancels open waits and discards what is buffered or held, in one
 ///   row before that of the end (`wait.cancelled`, `event.discarded`). A whole restart deletes waits,

@@ -34,27 +34,9 @@ impl Batch<'_> {
         }
         let mut open = Open::of(waits::open(self.connection, key)?);
         let mut tale = Tale::new();
-        self.look_at_quiet(key, &mut open, &mut tale)?;
         self.decide_due(key, &mut open, &mut tale)?;
         self.happen(key, tale)?;
         self.look_again(key)
-    }
-
-    /// What was sent without waking meets the waits that were open when it became visible.
-    fn look_at_quiet(
-        &mut self,
-        key: InstanceKey,
-        open: &mut Open,
-        tale: &mut Tale,
-    ) -> Result<(), Trouble> {
-        if !self.claims.get(key).is_none_or(|claim| claim.has_quiet) {
-            return Ok(());
-        }
-        let quiet = self.quiet(key)?.into_iter().collect();
-        let may_have = |wait: &Wait, entry: &Candidate| heard(wait, entry.visible_at);
-        let met = self.offer_all(open, &quiet, may_have, may_have)?;
-        met.into_iter().for_each(|settled| settled.tell(tale));
-        Ok(())
     }
 
     /// What became visible meets waits or lies; then waits past their deadline look once more into

@@ -45,8 +45,7 @@ impl State {
             if kept.instance.phase.is_terminal() {
                 continue;
             }
-            let mut row = kept.mailbox.look_at_quiet(now);
-            row.extend(kept.mailbox.fall_due(now));
+            let row = kept.mailbox.fall_due(now);
             self.happen(*key, &row)?;
             let kept = self.kept(*key)?;
             // A start that waits for its moment has nothing yet that could fall due.

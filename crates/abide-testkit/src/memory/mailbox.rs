@@ -253,20 +253,6 @@ impl Mailbox {
         keys.iter().map(|key| self.mail(*key).entry(why)).collect()
     }
 
-    /// Looks at what was sent without waking, for waits that were open when it became visible.
-    pub(super) fn look_at_quiet(&mut self, now: Timestamp) -> Vec<Entry> {
-        let mut row = Vec::new();
-        for key in self.visible(now) {
-            let mail = self.mail(key);
-            let since = mail.since();
-            if mail.place == Place::Kept && !mail.wakes {
-                let heard = |wait: &Wait| !has_expired(wait, since);
-                row.extend(self.offer(key, now, heard, heard).into_row());
-            }
-        }
-        row
-    }
-
     /// Decides what fell due by now: mail whose time came, then waits whose deadline passed.
     pub(super) fn fall_due(&mut self, now: Timestamp) -> Vec<Entry> {
         let mut row = Vec::new();

@@ -176,9 +176,11 @@ pub(super) fn deadline_decides(scene: &Scene<'_>) -> Result<(), String> {
                 let in_time = received.at < deadline || received.at <= wait.created_at;
                 ensure(in_time, || format!("{event} came too late for {step} of {id}"))?;
             }
-            // A signal may have gone to an older wait.
+            // A signal may have gone to an older wait, one may not be enough or not wanted.
+            let is_plain = wait.filter.is_none() && wait.count.is_none();
             let name = entry.name.as_deref().unwrap_or_default();
-            let is_heard = kind == Kind::Event
+            let is_heard = is_plain
+                && kind == Kind::Event
                 && entry.step_kind() == StepKind::Step
                 && wait.hears.covers(kind, name);
             if wait.status == WaitStatus::Expired && is_heard && received.run == wait.run {
