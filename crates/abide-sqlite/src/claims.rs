@@ -2,7 +2,7 @@
 //!
 //! The lock on the file makes this process the only owner, so a claim needs no row: a process that
 //! died takes its claims with it. A claim also keeps what a commit would have to look up: the run,
-//! the next number of the history, the id, and whether there may be waits or mail to look after.
+//! the next number of the history, the id, and what there is of waits and mail to look after.
 //!
 //! Changes are journalled until the batch they belong to is durable, and undone if it is not.
 
@@ -20,11 +20,34 @@ pub(crate) struct Claim {
     pub(crate) arrived: i64,
     pub(crate) id: InstanceId,
     pub(crate) has_parent: bool,
-    /// Whether it may have open waits or something buffered. Only ever becomes true: an instance
-    /// that never waited ends without looking.
-    pub(crate) has_mail: bool,
+    pub(crate) mail: Mail,
+}
+
+/// What is known of the waits and the mail of a claimed instance, so that nobody looks for what is
+/// not there. What *may* be only ever becomes true.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mail {
+    /// How many waits are open.
+    pub(crate) open: u32,
+    /// Whether one of them may have a deadline.
+    pub(crate) timed: bool,
+    /// Whether it may have accepted something, so that an id may be known.
+    pub(crate) received: bool,
+    /// Whether it may have something pending, delayed or held.
+    pub(crate) kept: bool,
     /// Whether it may have something buffered that was sent without waking: every commit looks.
-    pub(crate) has_quiet: bool,
+    pub(crate) quiet: bool,
+}
+
+impl Mail {
+    /// What has to be expected of an instance that nobody claimed.
+    pub(crate) const UNKNOWN: Self =
+        Self { open: u32::MAX, timed: true, received: true, kept: true, quiet: true };
+
+    /// Whether there may be anything to clear away at the end.
+    pub(crate) fn is_any(self) -> bool {
+        self.open > 0 || self.kept
+    }
 }
 
 /// Room that is kept even when hardly anything is claimed.
@@ -42,7 +65,7 @@ pub(crate) struct Claims {
 #[derive(Debug)]
 enum Undo {
     NextSeq(InstanceKey, i64),
-    Quiet(InstanceKey),
+    Mail(InstanceKey, Mail),
     Claim(InstanceKey, Option<Claim>),
 }
 
@@ -90,9 +113,8 @@ impl Claims {
     ) -> Epoch {
         self.last_epoch += 1;
         let epoch = Epoch(self.last_epoch);
-        let (has_mail, has_quiet) = (false, false);
-        let arrived = 0;
-        let claim = Claim { epoch, run, next_seq, arrived, id, has_parent, has_mail, has_quiet };
+        let (arrived, mail) = (0, Mail::default());
+        let claim = Claim { epoch, run, next_seq, arrived, id, has_parent, mail };
         let before = self.current.insert(key, claim);
         self.journal.push(Undo::Claim(key, before));
         epoch
@@ -136,28 +158,22 @@ impl Claims {
         }
     }
 
-    /// Notes that an instance may have open waits or something buffered. Not taken back with its
-    /// batch: whoever ends it then looks and finds nothing.
-    pub(crate) fn note_mail(&mut self, key: InstanceKey) {
+    /// What is known of an instance's waits and mail.
+    pub(crate) fn mail(&self, key: InstanceKey) -> Mail {
+        self.get(key).map_or(Mail::UNKNOWN, |claim| claim.mail)
+    }
+
+    /// Notes what became of an instance's waits and mail, if it is claimed.
+    pub(crate) fn note(&mut self, key: InstanceKey, change: impl FnOnce(&mut Mail)) {
         if let Some(claim) = self.current.get_mut(&key) {
-            claim.has_mail = true;
+            self.journal.push(Undo::Mail(key, claim.mail));
+            change(&mut claim.mail);
         }
     }
 
-    /// Notes that an instance may have something that was sent without waking. Not taken back with
-    /// its batch: its next commit then looks and finds nothing.
-    pub(crate) fn note_quiet(&mut self, key: InstanceKey) {
-        if let Some(claim) = self.current.get_mut(&key) {
-            claim.has_quiet = true;
-        }
-    }
-
-    /// Notes that nothing of an instance is left that was sent without waking.
-    pub(crate) fn clear_quiet(&mut self, key: InstanceKey) {
-        if let Some(claim) = self.current.get_mut(&key).filter(|claim| claim.has_quiet) {
-            self.journal.push(Undo::Quiet(key));
-            claim.has_quiet = false;
-        }
+    /// Notes that a wait is no longer open.
+    pub(crate) fn closed(&mut self, key: InstanceKey) {
+        self.note(key, |mail| mail.open = mail.open.saturating_sub(1));
     }
 
     /// Voids every claim.
@@ -179,7 +195,11 @@ impl Claims {
                         claim.next_seq = next_seq;
                     }
                 }
-                Some(Undo::Quiet(key)) => self.note_quiet(key),
+                Some(Undo::Mail(key, mail)) => {
+                    if let Some(claim) = self.current.get_mut(&key) {
+                        claim.mail = mail;
+                    }
+                }
                 Some(Undo::Claim(key, Some(claim))) => {
                     self.current.insert(key, claim);
                 }
@@ -208,19 +228,20 @@ mod tests {
         let (kept, ended) = (InstanceKey(1), InstanceKey(2));
         let epoch = claims.insert(kept, id.clone(), 1, 5, false);
         claims.insert(ended, id.clone(), 1, 1, false);
-        claims.note_quiet(kept);
+        claims.note(kept, |mail| (mail.quiet, mail.open) = (true, 2));
         claims.settle();
 
         let mark = claims.mark();
         claims.advance(kept, 6);
-        claims.clear_quiet(kept);
+        claims.note(kept, |mail| mail.quiet = false);
+        claims.closed(kept);
         claims.insert(kept, id.clone(), 1, 6, false);
         claims.remove(ended);
         claims.insert(InstanceKey(3), id, 1, 1, false);
         claims.undo_to(mark);
 
         let claim = claims.held(kept, epoch, 1).unwrap();
-        assert_eq!((claim.next_seq, claim.has_quiet), (5, true));
+        assert_eq!((claim.next_seq, claim.mail.quiet, claim.mail.open), (5, true, 2));
         assert!(claims.get(ended).is_some());
         assert!(claims.get(InstanceKey(3)).is_none());
     }

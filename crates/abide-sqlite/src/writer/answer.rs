@@ -78,12 +78,8 @@ impl Batch<'_> {
         let id = instance.id.clone();
         let has_parent = instance.parent.is_some();
         let epoch = self.claims.insert(key, id, instance.run, instance.next_seq, has_parent);
-        if self.has_mail(key)? {
-            self.claims.note_mail(key);
-            if self.has_quiet(key)? {
-                self.claims.note_quiet(key);
-            }
-        }
+        let mail = self.mail_of(key)?;
+        self.claims.note(key, |known| *known = mail);
         Ok(Some(Box::new((instance, epoch))))
     }
 }

@@ -29,7 +29,7 @@ impl Batch<'_> {
     /// with each of them.
     pub(super) fn commit(&mut self, commit: &Commit, text: &str) -> Result<Committed, Trouble> {
         let transition = &*commit.transition;
-        let has_quiet = self.claims.get(commit.key).is_some_and(|claim| claim.has_quiet);
+        let has_quiet = self.claims.get(commit.key).is_some_and(|claim| claim.mail.quiet);
         if is_history_only(transition) && !has_quiet {
             let numbered = transition.entries.numbered();
             let Some(next_seq) = self.claims.speak(commit.key, commit.epoch, commit.run, numbered)
@@ -46,7 +46,7 @@ impl Batch<'_> {
         };
         refuse_parked_end(transition)?;
         let (key, run, has_parent) = (commit.key, commit.run, claim.has_parent);
-        let (may_park, has_mail) = (claim.arrived <= commit.heard, claim.has_mail);
+        let (may_park, has_mail) = (claim.arrived <= commit.heard, claim.mail.is_any());
         let speaker = Speaker { key, id: claim.id.clone(), run, has_parent, may_park, has_mail };
         // Only what reads waits or other instances can be refused after it has written.
         let reads = !transition.children.is_empty()
@@ -100,7 +100,7 @@ impl Batch<'_> {
         if transition.pause {
             self.pause(key)?;
         }
-        let has_quiet = self.claims.get(key).is_some_and(|claim| claim.has_quiet);
+        let has_quiet = self.claims.get(key).is_some_and(|claim| claim.mail.quiet);
         if has_events(transition) || has_quiet {
             self.apply_events(speaker, transition)?;
         }
@@ -114,7 +114,7 @@ impl Batch<'_> {
         match &transition.end {
             Some(end) => {
                 // What it left behind went before; what its last commit left behind goes now.
-                if has_mail {
+                if has_events(transition) {
                     self.leave(key, end, &[])?;
                 }
                 self.end(speaker, end)

@@ -21,14 +21,15 @@ impl Batch<'_> {
         let Some((key, status)) = self.addressee(&delivery.to)? else {
             return Err(Error::InstanceNotFound { id: delivery.to.clone() }.into());
         };
-        if let Some(first) = self.answered(key, &delivery.id)? {
+        // Nobody looks for what is known not to be there.
+        let mail = self.claims.mail(key);
+        let first = if mail.received { self.answered(key, &delivery.id)? } else { None };
+        if let Some(first) = first {
             return Ok(first);
         }
-        // Who is claimed and has no mail needs no look.
-        let has_mail = self.claims.get(key).is_none_or(|claim| claim.has_mail);
-        let open = if has_mail { waits::open(self.connection, key)? } else { Vec::new() };
+        let open = if mail.open > 0 { waits::open(self.connection, key)? } else { Vec::new() };
         let is_late = |wait: &Wait| has_expired(wait, self.now);
-        let is_due = open.iter().any(is_late) || (has_mail && self.has_ripe(key)?);
+        let is_due = open.iter().any(is_late) || (mail.kept && self.has_ripe(key)?);
         // To meet a counted wait is to read what it holds, which may be damaged.
         let may_read = open.iter().any(|wait| wait.count.is_some());
         let mut open = Open::of(open);

@@ -108,6 +108,10 @@ impl Batch<'_> {
 
     /// Sees to it that a parked instance is looked at when the next thing falls due at it.
     pub(super) fn keep_awake(&mut self, key: InstanceKey) -> Result<(), Trouble> {
+        let mail = self.claims.mail(key);
+        if !mail.timed && !mail.kept {
+            return Ok(());
+        }
         let Some(at) = self.next_due(key)? else { return Ok(()) };
         let mut update = self.connection.prepare_cached(
             "UPDATE instances SET wake_at = ?2

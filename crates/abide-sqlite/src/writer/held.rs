@@ -101,9 +101,8 @@ impl Batch<'_> {
             }
         }
         if !returned.is_empty() {
-            self.claims.note_mail(key);
             // Some of it may have been sent without waking.
-            self.claims.note_quiet(key);
+            self.claims.note(key, |mail| (mail.kept, mail.quiet) = (true, true));
         }
         Ok(returned)
     }

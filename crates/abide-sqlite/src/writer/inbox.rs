@@ -10,6 +10,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::batch::Batch;
 use super::meet::{Tale, since};
+use crate::claims::Mail;
 use crate::failure::Trouble;
 use crate::inbox::{self, select_inbox};
 
@@ -88,17 +89,28 @@ impl PartialEq for Candidate {
 impl Eq for Candidate {}
 
 impl Batch<'_> {
-    /// Whether an instance has open waits or something buffered.
-    pub(super) fn has_mail(&self, key: InstanceKey) -> Result<bool, Trouble> {
+    /// What there is of the waits and the mail of an instance.
+    pub(super) fn mail_of(&self, key: InstanceKey) -> Result<Mail, Trouble> {
         let mut select = self.connection.prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM workflow_event_subscriptions
-                             WHERE instance = ?1 AND status = 'active')
-                 OR EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_pending
+            "SELECT (SELECT count(*) FROM workflow_event_subscriptions
+                      WHERE instance = ?1 AND status = 'active'),
+                    EXISTS (SELECT 1 FROM inbox WHERE instance = ?1)",
+        )?;
+        let (open, received): (u32, bool) =
+            select.query_row([key.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if !received {
+            return Ok(Mail { open, timed: open > 0, ..Mail::default() });
+        }
+        let mut select = self.connection.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_pending
                              WHERE instance = ?1 AND state = 'pending')
                  OR EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_delayed
-                             WHERE instance = ?1 AND state = 'delayed')",
+                             WHERE instance = ?1 AND state = 'delayed')
+                 OR EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_held
+                             WHERE instance = ?1 AND state = 'held')",
         )?;
-        Ok(select.query_row([key.0], |row| row.get(0))?)
+        let kept = select.query_row([key.0], |row| row.get(0))?;
+        Ok(Mail { open, timed: open > 0, received, kept, quiet: kept && self.has_quiet(key)? })
     }
 
     /// What an id was answered the first time, if it is remembered.
@@ -225,10 +237,12 @@ impl Batch<'_> {
             state.is_buffered(),
         ];
         let nth: i64 = insert.query_row(values, |row| row.get(0))?;
-        self.claims.note_mail(key);
-        if !delivery.wake && state.is_buffered() {
-            self.claims.note_quiet(key);
-        }
+        let kept = state.is_buffered();
+        self.claims.note(key, |mail| {
+            mail.received = true;
+            mail.kept |= kept;
+            mail.quiet |= kept && !delivery.wake;
+        });
         self.bytes += sent.payload.as_ref().map_or(0, Json::size);
         self.forget(key, nth)?;
         Ok(sent)

@@ -155,7 +155,11 @@ impl Batch<'_> {
         Ok(settled)
     }
 
-    fn lose(&self, open: &Open, losers: &[(usize, usize)]) -> Result<Vec<(i64, Entry)>, Trouble> {
+    fn lose(
+        &mut self,
+        open: &Open,
+        losers: &[(usize, usize)],
+    ) -> Result<Vec<(i64, Entry)>, Trouble> {
         let mut told = Vec::new();
         for (place, winner) in losers {
             let wait = &open.0[*place];

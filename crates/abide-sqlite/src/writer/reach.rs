@@ -11,6 +11,7 @@ use super::batch::Batch;
 use super::commit::Speaker;
 use super::inbox::{Candidate, State};
 use super::meet::{Open, Settled, Tale, heard};
+use crate::claims::Mail;
 use crate::failure::Trouble;
 use crate::waits::{self, OUTPUT};
 use crate::{inbox, outputs};
@@ -26,14 +27,10 @@ impl Batch<'_> {
         returned: &[Buffered],
     ) -> Result<(), Trouble> {
         let key = speaker.key;
-        // Who is claimed and has no mail needs no look.
-        let claim = self.claims.get(key);
-        let (has_mail, has_quiet) =
-            claim.map_or((true, true), |claim| (claim.has_mail, claim.has_quiet));
-        if new.is_empty() && returned.is_empty() && !has_quiet {
+        let Mail { kept, quiet, .. } = self.claims.mail(key);
+        if new.is_empty() && returned.is_empty() && !quiet {
             return Ok(());
         }
-        self.claims.note_mail(key);
         let mut again = BTreeSet::new();
         for entry in returned {
             // It may have been taken meanwhile.
@@ -41,7 +38,7 @@ impl Batch<'_> {
                 again.insert(Candidate::of(entry));
             }
         }
-        if has_quiet {
+        if quiet {
             again.extend(self.quiet(key)?);
         }
         let before = if again.is_empty() { vec![] } else { waits::open(self.connection, key)? };
@@ -49,7 +46,7 @@ impl Batch<'_> {
         let first = self.keys.next_wait;
         self.register(speaker, new, &mut open)?;
         let mut settled = Vec::new();
-        if has_mail {
+        if kept {
             let mut all = self.heard_by(key, &open, |wait| wait.key >= first)?;
             all.extend(again.iter().cloned());
             let may_have = |wait: &Wait, entry: &Candidate| {
@@ -57,8 +54,8 @@ impl Batch<'_> {
             };
             settled = self.offer_all(&mut open, &all, may_have, |_, _| true)?;
         }
-        if has_quiet && !self.has_quiet(key)? {
-            self.claims.clear_quiet(key);
+        if quiet && !self.has_quiet(key)? {
+            self.claims.note(key, |mail| mail.quiet = false);
         }
         self.decide_new(speaker, first, &mut open, settled)
     }
@@ -127,6 +124,10 @@ impl Batch<'_> {
             };
             self.keys.next_wait += 1;
             self.insert_wait(&wait)?;
+            self.claims.note(speaker.key, |mail| {
+                mail.open = mail.open.saturating_add(1);
+                mail.timed |= wait.timeout_at.is_some();
+            });
             open.push(wait);
         }
         Ok(())

@@ -43,33 +43,38 @@ impl Batch<'_> {
     }
 
     /// An open wait is met.
-    pub(super) fn close_fulfilled(&self, wait: &Wait, by: Option<&str>) -> Result<(), Trouble> {
+    pub(super) fn close_fulfilled(&mut self, wait: &Wait, by: Option<&str>) -> Result<(), Trouble> {
         let mut update = self.connection.prepare_cached(
             "UPDATE workflow_event_subscriptions
                 SET status = 'fulfilled', fulfilled_at = ?2, fulfilled_by_event_id = ?3
               WHERE key = ?1",
         )?;
         update.execute(params![wait.key, self.now.0, by])?;
+        self.claims.closed(wait.instance);
         Ok(())
     }
 
     /// An open wait gives up.
-    pub(super) fn expire(&self, wait: &Wait) -> Result<(), Trouble> {
+    pub(super) fn expire(&mut self, wait: &Wait) -> Result<(), Trouble> {
         let mut update = self.connection.prepare_cached(
             "UPDATE workflow_event_subscriptions SET status = 'expired' WHERE key = ?1",
         )?;
         update.execute([wait.key])?;
+        self.claims.closed(wait.instance);
         Ok(())
     }
 
     /// A wait, open or met, is called off.
-    pub(super) fn call_off(&self, wait: &Wait) -> Result<(), Trouble> {
+    pub(super) fn call_off(&mut self, wait: &Wait) -> Result<(), Trouble> {
         let mut update = self.connection.prepare_cached(
             "UPDATE workflow_event_subscriptions
                 SET status = 'cancelled', fulfilled_at = NULL, fulfilled_by_event_id = NULL
               WHERE key = ?1",
         )?;
         update.execute([wait.key])?;
+        if wait.status == WaitStatus::Active {
+            self.claims.closed(wait.instance);
+        }
         Ok(())
     }
 
@@ -143,6 +148,7 @@ impl Batch<'_> {
             "UPDATE workflow_event_subscriptions SET timeout_at = ?2 WHERE key = ?1",
         )?;
         update.execute(params![wait.key, timeout_at.map(|at| at.0)])?;
+        self.claims.note(wait.instance, |mail| mail.timed = true);
         self.keep_awake(wait.instance)?;
         Ok(Wait { timeout_at, ..wait })
     }
