@@ -6,8 +6,10 @@
 //!
 //! Changes are journalled until the batch they belong to is durable, and undone if it is not.
 
+use std::sync::Arc;
+
 use abide::store::Epoch;
-use abide::{InstanceId, InstanceKey};
+use abide::{InstanceId, InstanceKey, Wait};
 use hashbrown::HashMap;
 
 /// The right to run an instance, with what its commits need to know.
@@ -25,10 +27,12 @@ pub(crate) struct Claim {
 
 /// What is known of the waits and the mail of a claimed instance, so that nobody looks for what is
 /// not there. What *may* be only ever becomes true.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Mail {
     /// How many waits are open.
     pub(crate) open: u32,
+    /// The open wait, if there is but one and it is known: most instances wait for one thing.
+    pub(crate) only: Option<Arc<Wait>>,
     /// Whether one of them may have a deadline.
     pub(crate) timed: bool,
     /// Whether it may have accepted something, so that an id may be known.
@@ -42,11 +46,20 @@ pub(crate) struct Mail {
 impl Mail {
     /// What has to be expected of an instance that nobody claimed.
     pub(crate) const UNKNOWN: Self =
-        Self { open: u32::MAX, timed: true, received: true, kept: true, quiet: true };
+        Self { open: u32::MAX, only: None, timed: true, received: true, kept: true, quiet: true };
 
     /// Whether there may be anything to clear away at the end.
-    pub(crate) fn is_any(self) -> bool {
+    pub(crate) fn is_any(&self) -> bool {
         self.open > 0 || self.kept
+    }
+
+    /// A wait is open from now on.
+    pub(crate) fn opened(&mut self, wait: &Wait) {
+        self.open = self.open.saturating_add(1);
+        self.timed |= wait.timeout_at.is_some();
+        // What a counted one holds changes while it is open.
+        let is_only = self.open == 1 && wait.count.is_none();
+        self.only = is_only.then(|| Arc::new(wait.clone()));
     }
 }
 
@@ -57,6 +70,7 @@ const ROOM: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     current: HashMap<InstanceKey, Claim>,
+    by_id: HashMap<InstanceId, InstanceKey>,
     last_epoch: i64,
     journal: Vec<Undo>,
 }
@@ -76,6 +90,11 @@ pub(crate) struct Mark(usize);
 impl Claims {
     pub(crate) fn get(&self, key: InstanceKey) -> Option<&Claim> {
         self.current.get(&key)
+    }
+
+    /// The claimed instance of this id.
+    pub(crate) fn by_id(&self, id: &InstanceId) -> Option<InstanceKey> {
+        self.by_id.get(id).copied()
     }
 
     /// The claim of a runner, if it still holds it and speaks for the current run.
@@ -115,13 +134,24 @@ impl Claims {
         let epoch = Epoch(self.last_epoch);
         let (arrived, mail) = (0, Mail::default());
         let claim = Claim { epoch, run, next_seq, arrived, id, has_parent, mail };
-        let before = self.current.insert(key, claim);
+        let before = self.put(key, claim);
         self.journal.push(Undo::Claim(key, before));
         epoch
     }
 
+    fn put(&mut self, key: InstanceKey, claim: Claim) -> Option<Claim> {
+        self.by_id.insert(claim.id.clone(), key);
+        self.current.insert(key, claim)
+    }
+
+    fn take(&mut self, key: InstanceKey) -> Option<Claim> {
+        let claim = self.current.remove(&key)?;
+        self.by_id.remove(&claim.id);
+        Some(claim)
+    }
+
     pub(crate) fn remove(&mut self, key: InstanceKey) {
-        if let Some(claim) = self.current.remove(&key) {
+        if let Some(claim) = self.take(key) {
             self.shrink();
             self.journal.push(Undo::Claim(key, Some(claim)));
         }
@@ -132,6 +162,7 @@ impl Claims {
         let room = self.current.capacity();
         if room > ROOM && self.current.len() < room / 4 {
             self.current.shrink_to(room / 2);
+            self.by_id.shrink_to(room / 2);
         }
     }
 
@@ -160,25 +191,29 @@ impl Claims {
 
     /// What is known of an instance's waits and mail.
     pub(crate) fn mail(&self, key: InstanceKey) -> Mail {
-        self.get(key).map_or(Mail::UNKNOWN, |claim| claim.mail)
+        self.get(key).map_or(Mail::UNKNOWN, |claim| claim.mail.clone())
     }
 
     /// Notes what became of an instance's waits and mail, if it is claimed.
     pub(crate) fn note(&mut self, key: InstanceKey, change: impl FnOnce(&mut Mail)) {
         if let Some(claim) = self.current.get_mut(&key) {
-            self.journal.push(Undo::Mail(key, claim.mail));
+            self.journal.push(Undo::Mail(key, claim.mail.clone()));
             change(&mut claim.mail);
         }
     }
 
     /// Notes that a wait is no longer open.
     pub(crate) fn closed(&mut self, key: InstanceKey) {
-        self.note(key, |mail| mail.open = mail.open.saturating_sub(1));
+        self.note(key, |mail| {
+            mail.open = mail.open.saturating_sub(1);
+            mail.only = None;
+        });
     }
 
     /// Voids every claim.
     pub(crate) fn clear(&mut self) {
         self.current.clear();
+        self.by_id.clear();
         self.journal.clear();
     }
 
@@ -201,10 +236,10 @@ impl Claims {
                     }
                 }
                 Some(Undo::Claim(key, Some(claim))) => {
-                    self.current.insert(key, claim);
+                    self.put(key, claim);
                 }
                 Some(Undo::Claim(key, None)) => {
-                    self.current.remove(&key);
+                    self.take(key);
                 }
                 None => return,
             }
@@ -227,7 +262,7 @@ mod tests {
         let id = InstanceId::new("i").unwrap();
         let (kept, ended) = (InstanceKey(1), InstanceKey(2));
         let epoch = claims.insert(kept, id.clone(), 1, 5, false);
-        claims.insert(ended, id.clone(), 1, 1, false);
+        claims.insert(ended, InstanceId::new("e").unwrap(), 1, 1, false);
         claims.note(kept, |mail| (mail.quiet, mail.open) = (true, 2));
         claims.settle();
 
@@ -235,15 +270,17 @@ mod tests {
         claims.advance(kept, 6);
         claims.note(kept, |mail| mail.quiet = false);
         claims.closed(kept);
-        claims.insert(kept, id.clone(), 1, 6, false);
+        claims.insert(kept, id, 1, 6, false);
         claims.remove(ended);
-        claims.insert(InstanceKey(3), id, 1, 1, false);
+        claims.insert(InstanceKey(3), InstanceId::new("j").unwrap(), 1, 1, false);
         claims.undo_to(mark);
 
         let claim = claims.held(kept, epoch, 1).unwrap();
         assert_eq!((claim.next_seq, claim.mail.quiet, claim.mail.open), (5, true, 2));
         assert!(claims.get(ended).is_some());
         assert!(claims.get(InstanceKey(3)).is_none());
+        assert_eq!(claims.by_id(&InstanceId::new("j").unwrap()), None);
+        assert_eq!(claims.by_id(&InstanceId::new("i").unwrap()), Some(kept));
     }
 
     #[test]

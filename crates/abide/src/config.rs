@@ -51,7 +51,7 @@ impl Default for Config {
             step_max_interruptions: 5,
             residency_idle: Duration::from_secs(5),
             residency_budget: 256 * MIB,
-            residency_loading: 128,
+            residency_loading: 32,
             wait_default_timeout: None,
             sweep_interval: Duration::from_secs(30),
             timers_horizon: Duration::from_secs(10),

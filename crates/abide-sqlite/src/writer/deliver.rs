@@ -27,7 +27,11 @@ impl Batch<'_> {
         if let Some(first) = first {
             return Ok(first);
         }
-        let open = if mail.open > 0 { waits::open(self.connection, key)? } else { Vec::new() };
+        let open = match (mail.open, &mail.only) {
+            (0, _) => Vec::new(),
+            (_, Some(only)) => vec![Wait::clone(only)],
+            (_, None) => waits::open(self.connection, key)?,
+        };
         let is_late = |wait: &Wait| has_expired(wait, self.now);
         let is_due = open.iter().any(is_late) || (mail.kept && self.has_ripe(key)?);
         // To meet a counted wait is to read what it holds, which may be damaged.
@@ -77,8 +81,12 @@ impl Batch<'_> {
         Ok(answer)
     }
 
-    /// The instance something is sent to.
+    /// The instance something is sent to, and whether it has ended.
     fn addressee(&self, id: &InstanceId) -> Result<Option<(InstanceKey, Status)>, Trouble> {
+        // What is claimed has not ended, and nothing else of its status matters here.
+        if let Some(key) = self.claims.by_id(id) {
+            return Ok(Some((key, Status::Running)));
+        }
         let mut select = self
             .connection
             .prepare_cached("SELECT key, phase, paused FROM instances WHERE id = ?1")?;

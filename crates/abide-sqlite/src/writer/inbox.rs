@@ -110,7 +110,8 @@ impl Batch<'_> {
                              WHERE instance = ?1 AND state = 'held')",
         )?;
         let kept = select.query_row([key.0], |row| row.get(0))?;
-        Ok(Mail { open, timed: open > 0, received, kept, quiet: kept && self.has_quiet(key)? })
+        let quiet = kept && self.has_quiet(key)?;
+        Ok(Mail { open, only: None, timed: open > 0, received, kept, quiet })
     }
 
     /// What an id was answered the first time, if it is remembered.
@@ -211,16 +212,16 @@ impl Batch<'_> {
         delivered: u32,
     ) -> Result<Buffered, Trouble> {
         let sent = kept(delivery, self.keys.inbox(), self.now);
+        let nth = if self.claims.mail(key).received { self.newest(key)? + 1 } else { 1 };
         let mut insert = self.connection.prepare_cached(
             "INSERT INTO inbox (key, instance, nth, id, kind, name, payload, size, received_at,
                  visible_at, consumed_at, source, wake, buffer, state, delivered, buffered)
-             VALUES (?1, ?2, coalesce((SELECT max(nth) FROM inbox WHERE instance = ?2), 0) + 1,
-                 ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
-             RETURNING nth",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
         )?;
-        let values = params![
+        insert.execute(params![
             sent.key,
             key.0,
+            nth,
             &*sent.id,
             sent.kind.as_str(),
             &*sent.name,
@@ -235,8 +236,7 @@ impl Batch<'_> {
             state.as_str(),
             delivered,
             state.is_buffered(),
-        ];
-        let nth: i64 = insert.query_row(values, |row| row.get(0))?;
+        ])?;
         let kept = state.is_buffered();
         self.claims.note(key, |mail| {
             mail.received = true;
@@ -246,6 +246,14 @@ impl Batch<'_> {
         self.bytes += sent.payload.as_ref().map_or(0, Json::size);
         self.forget(key, nth)?;
         Ok(sent)
+    }
+
+    /// Which of an instance's own the newest is.
+    fn newest(&self, key: InstanceKey) -> Result<i64, Trouble> {
+        let mut select = self
+            .connection
+            .prepare_cached("SELECT coalesce(max(nth), 0) FROM inbox WHERE instance = ?1")?;
+        Ok(select.query_row([key.0], |row| row.get(0))?)
     }
 
     /// Deletes a few of the oldest that are done with, when there are more than to be remembered.

@@ -124,13 +124,18 @@ impl Batch<'_> {
             };
             self.keys.next_wait += 1;
             self.insert_wait(&wait)?;
-            self.claims.note(speaker.key, |mail| {
-                mail.open = mail.open.saturating_add(1);
-                mail.timed |= wait.timeout_at.is_some();
-            });
+            self.claims.note(speaker.key, |mail| mail.opened(&wait));
             open.push(wait);
         }
         Ok(())
+    }
+
+    /// Whether no wait has this id.
+    pub(super) fn is_new(&self, id: &str) -> Result<bool, Trouble> {
+        let mut select = self.connection.prepare_cached(
+            "SELECT NOT EXISTS (SELECT 1 FROM workflow_event_subscriptions WHERE id = ?1)",
+        )?;
+        Ok(select.query_row([id], |row| row.get(0))?)
     }
 
     fn insert_wait(&self, wait: &Wait) -> Result<(), Trouble> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use abide::history::Entries;
 use abide::lifecycle;
 use abide::store::{IfExists, Started};
-use abide::{Error, InstanceKey, NewInstance, Parent, Phase, Timestamp};
+use abide::{Error, Hears, InstanceKey, NewInstance, Parent, Park, Phase, Timestamp, Transition};
 use rusqlite::params;
 
 use super::batch::{Batch, Head};
@@ -23,13 +23,27 @@ impl Batch<'_> {
         new: &[NewInstance],
         if_exists: IfExists,
     ) -> Result<Vec<Started>, Trouble> {
-        let reaches_out = |new: &NewInstance| {
-            new.first.as_ref().is_some_and(|first| !first.children.is_empty() || has_events(first))
-        };
         match new {
-            [one] if !reaches_out(one) => Ok(vec![self.start_one(one, if_exists)?]),
+            [one] if !self.may_be_refused_late(one)? => Ok(vec![self.start_one(one, if_exists)?]),
             many => self.guarded(|batch| batch.start_all(many, if_exists)),
         }
+    }
+
+    /// Whether its first transition may be refused after something of it was written. A wait that
+    /// only has to be registered can't, if its id is new: a new instance has no mail to read.
+    fn may_be_refused_late(&self, new: &NewInstance) -> Result<bool, Trouble> {
+        let Some(first) = &new.first else { return Ok(false) };
+        let only_waits = match &*first.waits {
+            [] => !has_events(first),
+            [one] => {
+                let Transition { cancels, outputs, sends, takes, .. } = first;
+                let others = cancels.len() + outputs.len() + sends.len() + takes.len();
+                let is_plain = matches!(one.hears, Hears::Sent { .. });
+                others == 0 && is_plain && self.is_new(&one.id)?
+            }
+            [..] => false,
+        };
+        Ok(!only_waits || !first.children.is_empty())
     }
 
     fn start_all(
@@ -90,7 +104,8 @@ impl Batch<'_> {
     ) -> Result<(), Trouble> {
         let Some(first) = &new.first else { return Ok(()) };
         let id = new.id.clone();
-        let speaker = Speaker { key, id, run: 1, has_parent, may_park: true, has_mail: false };
+        // It was inserted the way it parks.
+        let speaker = Speaker { key, id, run: 1, has_parent, may_park: false, has_mail: false };
         self.apply(&speaker, first)
     }
 
@@ -112,14 +127,22 @@ impl Batch<'_> {
              ON CONFLICT (id) DO NOTHING",
         )?;
         let key = self.keys.next_instance;
-        let phase = if later.is_some() { Phase::Queued } else { Phase::Running };
+        let park = match (later, new.first.as_ref().and_then(|first| first.park.as_ref())) {
+            (Some(later), _) => Park {
+                phase: Phase::Queued,
+                wake_at: Some(later),
+                reason: Some(lifecycle::begins_later(later)),
+            },
+            (None, Some(park)) => park.clone(),
+            (None, None) => Park { phase: Phase::Running, wake_at: None, reason: None },
+        };
         let timeout_at = new.timeout.map(|timeout| later.unwrap_or(self.now).after(timeout).0);
         let inserted = insert.execute(params![
             key,
             new.id.as_str(),
             &*new.workflow,
             new.version,
-            phase.as_str(),
+            park.phase.as_str(),
             new.input.as_str(),
             new.correlation_id,
             parent.map(|parent| parent.key.0),
@@ -129,8 +152,8 @@ impl Batch<'_> {
             parent.map(|parent| parent.awaited),
             tags(&new.tags)?,
             self.now.0,
-            later.map(|later| later.0),
-            later.map(lifecycle::begins_later),
+            park.wake_at.map(|at| at.0),
+            park.reason,
             new.timeout.map(millis),
             timeout_at,
             FIRST_SEQ,

@@ -148,7 +148,7 @@ impl Batch<'_> {
             "UPDATE workflow_event_subscriptions SET timeout_at = ?2 WHERE key = ?1",
         )?;
         update.execute(params![wait.key, timeout_at.map(|at| at.0)])?;
-        self.claims.note(wait.instance, |mail| mail.timed = true);
+        self.claims.note(wait.instance, |mail| (mail.timed, mail.only) = (true, None));
         self.keep_awake(wait.instance)?;
         Ok(Wait { timeout_at, ..wait })
     }
