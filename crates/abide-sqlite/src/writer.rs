@@ -34,6 +34,7 @@ mod deliver;
 mod due;
 mod ending;
 mod held;
+mod hot;
 mod inbox;
 mod meet;
 mod outputs;

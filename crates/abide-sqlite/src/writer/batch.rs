@@ -7,8 +7,9 @@
 use abide::history::{Entries, Entry, Recorded};
 use abide::store::Hint;
 use abide::{InstanceKey, Timestamp};
-use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
+use super::hot::Hot;
 use super::{Limits, Shared};
 use crate::claims::Claims;
 use crate::failure::Trouble;
@@ -69,8 +70,7 @@ pub(super) struct Batch<'w> {
     pub(super) rows: u64,
     /// How many bytes of history were written.
     pub(super) bytes: usize,
-    /// Held for the whole batch: this one statement is most of what a writer does.
-    append: CachedStatement<'w>,
+    pub(super) hot: Hot<'w>,
 }
 
 /// Where the history of an instance that has not ended goes on.
@@ -87,13 +87,10 @@ impl<'w> Batch<'w> {
         keys: &'w mut Keys,
         shared: &Shared,
     ) -> rusqlite::Result<Self> {
-        let append = connection.prepare_cached(
-            "INSERT INTO history (id, instance, run, seq, numbered, at, entries)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?;
+        let hot = Hot::new(connection)?;
         let (now, limits) = (shared.clock.now(), shared.limits);
         let hints = Vec::new();
-        Ok(Self { connection, claims, keys, now, limits, hints, rows: 0, bytes: 0, append })
+        Ok(Self { connection, claims, keys, now, limits, hints, rows: 0, bytes: 0, hot })
     }
 
     /// Writes a history row. Whoever calls it keeps the claim's numbers right.
@@ -105,7 +102,7 @@ impl<'w> Batch<'w> {
         text: &str,
     ) -> Result<(), Trouble> {
         let id = self.keys.next_row;
-        self.append.execute(params![
+        self.hot.append.execute(params![
             id,
             key.0,
             head.run,
@@ -167,11 +164,7 @@ impl<'w> Batch<'w> {
         if !entries.iter().any(Entry::arrives) {
             return Ok(());
         }
-        let mut wake = self.connection.prepare_cached(
-            "UPDATE instances SET phase = 'running', wake_at = NULL, updated_at = ?2
-              WHERE key = ?1 AND phase IN ('waiting', 'sleeping')",
-        )?;
-        wake.execute([key.0, self.now.0])?;
+        self.hot.wake.execute([key.0, self.now.0])?;
         for (seq, entry) in (head.next_seq..).zip(entries).filter(|(_, entry)| entry.arrives()) {
             self.claims.arrived(key, seq);
             let recorded = Recorded { seq, run: head.run, at: self.now, entry };

@@ -25,15 +25,8 @@ impl Batch<'_> {
         };
         let told = if speaker.has_parent { self.told(speaker, end)? } else { None };
         // The parent is told once: a restarted child ends for itself.
-        let mut update = self.connection.prepare_cached(
-            "UPDATE instances
-                SET phase = ?2, output = ?3, error = ?4, completed_at = ?5, updated_at = ?5,
-                    wake_at = NULL, paused = 0, queued_reason = NULL,
-                    parent_awaited = CASE WHEN parent_key IS NULL THEN NULL ELSE 0 END
-              WHERE key = ?1",
-        )?;
         let encoded = error.map(encoded).transpose()?;
-        update.execute(params![
+        self.hot.end.execute(params![
             speaker.key.0,
             status.as_str(),
             output.map(Json::as_str),

@@ -213,12 +213,7 @@ impl Batch<'_> {
     ) -> Result<Buffered, Trouble> {
         let sent = kept(delivery, self.keys.inbox(), self.now);
         let nth = if self.claims.mail(key).received { self.newest(key)? + 1 } else { 1 };
-        let mut insert = self.connection.prepare_cached(
-            "INSERT INTO inbox (key, instance, nth, id, kind, name, payload, size, received_at,
-                 visible_at, consumed_at, source, wake, buffer, state, delivered, buffered)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-        )?;
-        insert.execute(params![
+        self.hot.insert_sent.execute(params![
             sent.key,
             key.0,
             nth,

@@ -138,23 +138,14 @@ impl Batch<'_> {
         Ok(select.query_row([id], |row| row.get(0))?)
     }
 
-    fn insert_wait(&self, wait: &Wait) -> Result<(), Trouble> {
-        let mut insert = self.connection.prepare_cached(
-            "INSERT INTO workflow_event_subscriptions (key, id, instance, workflow_instance_id,
-                 run, kind, event_pattern, output_of, status, timeout_at, created_at,
-                 wait_step_id, race, needed, filter_condition, filter_folded, distinct_by,
-                 distinct_folded)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18)
-             ON CONFLICT (id) DO NOTHING",
-        )?;
+    fn insert_wait(&mut self, wait: &Wait) -> Result<(), Trouble> {
         let (kind, output_of) = match &wait.hears {
             Hears::Sent { kind, .. } => (kind.as_str(), None),
             Hears::Output { of, .. } => (OUTPUT, Some(of.as_str())),
         };
         let (count, filter) = (wait.count.as_ref(), wait.filter.as_ref());
         let distinct_by = count.and_then(|count| count.distinct_by.as_ref());
-        let inserted = insert.execute(params![
+        let inserted = self.hot.insert_wait.execute(params![
             wait.key,
             &*wait.id,
             wait.instance.0,

@@ -117,15 +117,6 @@ impl Batch<'_> {
         later: Option<Timestamp>,
         parent: Option<&Parent>,
     ) -> Result<Option<InstanceKey>, Trouble> {
-        let mut insert = self.connection.prepare_cached(
-            "INSERT INTO instances (key, id, workflow, version, run, phase, input, correlation_id,
-                 parent_key, parent_id, parent_run, parent_step, parent_awaited, tags,
-                 created_at, updated_at, wake_at, queued_reason, timeout_ms, timeout_at,
-                 run_seq)
-             VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15, ?16,
-                 ?17, ?18, ?19)
-             ON CONFLICT (id) DO NOTHING",
-        )?;
         let key = self.keys.next_instance;
         let park = match (later, new.first.as_ref().and_then(|first| first.park.as_ref())) {
             (Some(later), _) => Park {
@@ -137,7 +128,7 @@ impl Batch<'_> {
             (None, None) => Park { phase: Phase::Running, wake_at: None, reason: None },
         };
         let timeout_at = new.timeout.map(|timeout| later.unwrap_or(self.now).after(timeout).0);
-        let inserted = insert.execute(params![
+        let inserted = self.hot.insert_instance.execute(params![
             key,
             new.id.as_str(),
             &*new.workflow,

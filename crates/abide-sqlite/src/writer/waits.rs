@@ -44,12 +44,7 @@ impl Batch<'_> {
 
     /// An open wait is met.
     pub(super) fn close_fulfilled(&mut self, wait: &Wait, by: Option<&str>) -> Result<(), Trouble> {
-        let mut update = self.connection.prepare_cached(
-            "UPDATE workflow_event_subscriptions
-                SET status = 'fulfilled', fulfilled_at = ?2, fulfilled_by_event_id = ?3
-              WHERE key = ?1",
-        )?;
-        update.execute(params![wait.key, self.now.0, by])?;
+        self.hot.fulfil.execute(params![wait.key, self.now.0, by])?;
         self.claims.closed(wait.instance);
         Ok(())
     }
