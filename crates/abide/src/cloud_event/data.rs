@@ -23,11 +23,16 @@ pub(super) fn from_bytes(publication: &mut Publication, bytes: &[u8]) -> Result<
 }
 
 /// Data that came as a JSON value.
-pub(super) fn from_value(publication: &mut Publication, value: &RawValue) {
+pub(super) fn from_value(publication: &mut Publication, value: &RawValue) -> Result<(), Malformed> {
     let is_string = value.get().starts_with('"');
-    let text = is_string && !says_json(publication.content_type.as_deref());
-    publication.form = if text { Form::Text } else { Form::Json };
-    publication.payload = Some(Json::from_raw(value));
+    let payload = Json::from_raw(value);
+    if is_string && !says_json(publication.content_type.as_deref()) {
+        // JSON can write half a character; a text can't have one.
+        text(&payload)?;
+        publication.form = Form::Text;
+    }
+    publication.payload = Some(payload);
+    Ok(())
 }
 
 /// Data that came as base64. Without a media type nothing says what it is.

@@ -41,7 +41,7 @@ pub fn decode(body: &[u8]) -> Result<Publication, Malformed> {
         (Some(_), Some(_)) => {
             return Err(Malformed::invalid("data_base64", "excludes data, and both are there"));
         }
-        (Some(value), None) => data::from_value(&mut publication, value),
+        (Some(value), None) => data::from_value(&mut publication, value)?,
         (None, Some(text)) => data::from_base64(&mut publication, &text)?,
         (None, None) => {}
     }
