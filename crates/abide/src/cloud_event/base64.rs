@@ -18,7 +18,7 @@ pub(super) fn encode(bytes: &[u8]) -> String {
 
 /// `None` when it is not base64, or not the one way to write these bytes.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
-    if text.len() % 4 != 0 {
+    if !text.len().is_multiple_of(4) {
         return None;
     }
     let digits = text.trim_end_matches('=');

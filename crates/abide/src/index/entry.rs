@@ -41,7 +41,7 @@ pub fn entries(pattern: &str, filter: Option<&Folded>) -> Vec<Entry> {
         let entry = entry(pattern, filter, alternative);
         match entries.iter_mut().find(|known| known.shape == entry.shape && known.key == entry.key)
         {
-            Some(known) => merge(known, entry.residue, filter),
+            Some(known) => merge(known, entry.residue.as_ref(), filter),
             None => entries.push(entry),
         }
     }
@@ -49,8 +49,8 @@ pub fn entries(pattern: &str, filter: Option<&Folded>) -> Vec<Entry> {
 }
 
 /// One lookup answers for both: either residue may hold, which the whole filter says as well.
-fn merge(known: &mut Entry, residue: Option<Expr>, filter: &Folded) {
-    if known.residue != residue {
+fn merge(known: &mut Entry, residue: Option<&Expr>, filter: &Folded) {
+    if known.residue.as_ref() != residue {
         let both = known.residue.is_some() && residue.is_some();
         known.residue = both.then(|| filter.expr().clone());
     }

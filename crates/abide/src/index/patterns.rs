@@ -98,7 +98,7 @@ impl<T: Copy + PartialEq> Patterns<T> {
     pub fn remove(&mut self, pattern: &str, value: T) -> bool {
         if is_exact(pattern) {
             let Some(values) = self.exact.get_mut(pattern) else { return false };
-            let taken = take(values, value);
+            let taken = take(values, &value);
             if values.is_empty() {
                 self.exact.remove(pattern);
             }
@@ -111,7 +111,7 @@ impl<T: Copy + PartialEq> Patterns<T> {
             way.push((at, segment));
             at = child;
         }
-        let taken = take(&mut self.nodes.at_mut(at).values, value);
+        let taken = take(&mut self.nodes.at_mut(at).values, &value);
         while let Some((parent, segment)) = way.pop()
             && self.nodes.at(at).is_bare()
         {
@@ -165,8 +165,8 @@ fn allocated<T>(name: &str, values: &Vec<T>) -> usize {
     name.len() + values.capacity() * size_of::<T>() + 2 * OVERHEAD
 }
 
-fn take<T: PartialEq>(values: &mut Vec<T>, value: T) -> bool {
-    let place = values.iter().position(|known| *known == value);
+fn take<T: PartialEq>(values: &mut Vec<T>, value: &T) -> bool {
+    let place = values.iter().position(|known| known == value);
     place.map(|place| values.swap_remove(place)).is_some()
 }
 

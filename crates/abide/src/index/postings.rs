@@ -129,7 +129,7 @@ impl Postings {
                 }
             }
             None => {
-                drop(by_key.insert_unique(key_hash(key), at, |&at| key_hash(groups.at(at).key)))
+                by_key.insert_unique(key_hash(key), at, |&at| key_hash(groups.at(at).key));
             }
         }
         by_residue.insert_unique(residue_hash(key, residue), at, |&at| {
