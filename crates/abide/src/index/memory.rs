@@ -11,7 +11,7 @@ use super::patterns::Patterns;
 use super::postings::{Group, Postings};
 use super::residues::Residues;
 use super::shape::Shape;
-use crate::expr::{EvalError, Folded, Scope};
+use crate::expr::{EvalError, Expr, Folded, Scope};
 
 /// How a subscription is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,7 +171,7 @@ impl Index {
                 return;
             }
             for group in self.postings.groups(self.fingerprints.of(at, &text)) {
-                let holds = match self.residues_of(group) {
+                let holds = match self.residue_of(group) {
                     Some(residue) => residue.is_match(event),
                     None => Ok(true),
                 };
@@ -193,7 +193,7 @@ impl Index {
         several.settle(found);
     }
 
-    fn residues_of(&self, group: &Group) -> Option<&crate::expr::Expr> {
+    fn residue_of(&self, group: &Group) -> Option<&Expr> {
         if group.residue == NOWHERE { None } else { self.residues.expr(group.residue) }
     }
 

@@ -60,7 +60,13 @@ impl Generator {
         if self.random.u8(..10) == 0 {
             return None;
         }
-        let text = self.clause(3);
+        // What people write: a key, and something else.
+        let text = if self.random.bool() {
+            let (key, value) = (self.choose(&["a", "b", "c"]), self.choose(&VALUES));
+            format!("event.{key} === {value} && {}", self.clause(1))
+        } else {
+            self.clause(3)
+        };
         Some(Folded::parse(&text).unwrap())
     }
 
