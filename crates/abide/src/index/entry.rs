@@ -45,7 +45,21 @@ pub fn entries(pattern: &str, filter: Option<&Folded>) -> Vec<Entry> {
             None => entries.push(entry),
         }
     }
+    unite(&mut entries, filter);
     entries
+}
+
+/// Where alternatives leave different things to be evaluated, one may err while another says that
+/// the filter is false. Only the whole filter knows which of the two it is, so it is asked instead.
+fn unite(entries: &mut [Entry], filter: &Folded) {
+    let mut residues = entries.iter().filter_map(|entry| entry.residue.as_ref());
+    let first = residues.next();
+    if residues.all(|residue| Some(residue) == first) {
+        return;
+    }
+    for residue in entries.iter_mut().filter_map(|entry| entry.residue.as_mut()) {
+        *residue = filter.expr().clone();
+    }
 }
 
 /// One lookup answers for both: either residue may hold, which the whole filter says as well.
@@ -124,6 +138,23 @@ mod tests {
         check(
             "event.a === 1 && event.b || event.a === 1 && event.c",
             &[r#"["event.a"] n:1 event.a === 1 && event.b || event.a === 1 && event.c"#],
+        );
+    }
+
+    #[test]
+    fn alternatives_that_leave_different_things_ask_the_whole_filter() {
+        let whole = "event.a === 1 && event.c || event.b === 2 && event.d";
+        check(
+            whole,
+            &[&format!(r#"["event.a"] n:1 {whole}"#), &format!(r#"["event.b"] n:2 {whole}"#)],
+        );
+        check(
+            "event.a === 1 || event.b === 2 && event.d",
+            &[r#"["event.a"] n:1 -"#, r#"["event.b"] n:2 event.d"#],
+        );
+        check(
+            "event.a in [1, 2] && event.d",
+            &[r#"["event.a"] n:1 event.d"#, r#"["event.a"] n:2 event.d"#],
         );
     }
 
