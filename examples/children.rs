@@ -47,3 +47,45 @@ async fn main() -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a broken expectation ends the test that has it")]
+mod tests {
+    use abide_testkit::{TestEngine, TestEngineBuilder};
+
+    use super::*;
+
+    fn engine() -> TestEngineBuilder {
+        TestEngine::builder()
+            .workflow("book", book)
+            .workflow("chapter", chapter)
+            .workflow("announce", announce)
+            .replace_step("announce", |_attempt| Ok(()))
+    }
+
+    #[tokio::test]
+    async fn a_book_has_the_words_of_its_chapters() {
+        let engine = engine().replace_step("write", |_| Ok("two words")).start().await;
+        let handle = engine.start("book", Start::new("Short")).await.unwrap();
+        assert_eq!(handle.result::<usize>().await.unwrap(), 6);
+        engine.settle().await;
+        assert_eq!((engine.runs_of("write"), engine.runs_of("announce")), (3, 1));
+    }
+
+    #[tokio::test]
+    async fn a_book_without_one_of_its_chapters_fails() {
+        let lost = |_attempt| Err::<(), _>(NonRetryable::new("manuscript lost").into());
+        let engine = engine().replace_step("write", lost).start().await;
+        let handle = engine.start("book", Start::new("Lost")).await.unwrap();
+        assert!(handle.failure().await.message.contains("manuscript lost"));
+        assert_eq!(engine.runs_of("announce"), 0);
+    }
+
+    #[tokio::test]
+    async fn no_crash_loses_a_chapter_or_announces_a_book_for_nothing() {
+        let report = engine().crash_everywhere("book", "Waiting Well", async |_| Ok(())).await;
+        // Three chapters; a crash in the middle of one of them writes that one again.
+        assert!(report.most_runs("write") <= 6, "{report:?}");
+        assert_eq!(report.most_runs("announce"), 2);
+    }
+}

@@ -72,3 +72,46 @@ mod warehouse {
         Ok(format!("parcel-{}", order.id))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a broken expectation ends the test that has it")]
+mod tests {
+    use abide_testkit::{TestEngine, TestEngineBuilder};
+
+    use super::*;
+
+    const ORDER: Order = Order { id: 7, amount: 30 };
+
+    fn engine() -> TestEngineBuilder {
+        let engine = TestEngine::builder().workflow("order", order);
+        engine.replace_step("charge card", |_attempt| Ok("ch_7"))
+    }
+
+    #[tokio::test]
+    async fn a_parcel_is_sent_only_after_the_cooling_off() {
+        let engine = engine().frozen().start().await;
+        let handle = engine.start("order", Start::new(&ORDER)).await.unwrap();
+        handle.until_step_started("cooling off").await;
+        engine.advance("1999ms").await;
+        assert_eq!(engine.runs_of("ship"), 0);
+        engine.advance("1ms").await;
+        let receipt: Receipt = handle.result().await.unwrap();
+        assert_eq!((&*receipt.charge, &*receipt.parcel), ("ch_7", "parcel-7"));
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_when_the_card_is_declined() {
+        let declined = |_attempt| Err::<(), _>(NonRetryable::new("card declined").into());
+        let engine = engine().replace_step("charge card", declined).start().await;
+        let handle = engine.start("order", Start::new(&ORDER)).await.unwrap();
+        assert!(handle.failure().await.message.contains("card declined"));
+        assert_eq!((engine.runs_of("charge card"), engine.runs_of("ship")), (1, 0));
+    }
+
+    #[tokio::test]
+    async fn a_crash_in_the_middle_of_a_charge_makes_a_second_one() {
+        let report = engine().crash_everywhere("order", &ORDER, async |_| Ok(())).await;
+        // That is what at least once means: the provider has to recognise the order.
+        assert_eq!(report.most_runs("charge card"), 2);
+    }
+}

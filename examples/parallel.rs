@@ -44,3 +44,40 @@ async fn main() -> Result<()> {
     engine.shutdown().await;
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a broken expectation ends the test that has it")]
+mod tests {
+    use abide_testkit::TestEngine;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn every_branch_has_a_price_of_its_own() {
+        let engine = TestEngine::builder()
+            .workflow("compare", compare)
+            .replace_step("ask the big market", |_| Ok(5))
+            .replace_step("price", |_| Ok(10))
+            .replace_step("item[1].price", |_| Ok(100))
+            .start()
+            .await;
+        let handle = engine.start("compare", Start::new(&[1, 2, 3])).await.unwrap();
+        let found: String = handle.result().await.unwrap();
+        assert_eq!(found, "cheapest 5, a friend says 63, all together 120");
+    }
+
+    #[tokio::test]
+    async fn the_loser_of_the_race_is_cancelled() {
+        let engine = TestEngine::builder().workflow("compare", compare).start().await;
+        let handle = engine.start("compare", Start::new::<[u64]>(&[])).await.unwrap();
+        let patience = handle.until_step("patience").await;
+        assert_eq!(patience.status, abide::StepStatus::Cancelled);
+    }
+
+    #[tokio::test]
+    async fn it_compares_the_same_wherever_it_dies() {
+        let engine = TestEngine::builder().workflow("compare", compare);
+        let report = engine.crash_everywhere("compare", &[5, 6], async |_| Ok(())).await;
+        assert_eq!(report.most_runs("price"), 2);
+    }
+}

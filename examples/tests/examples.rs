@@ -59,3 +59,11 @@ fn an_approval_may_come_early_or_late() {
     assert!(printed.contains("reminder 1\n"), "{printed}");
     assert!(printed.contains("late: delivered to 1\n") && printed.ends_with("late: rejected\n"));
 }
+
+#[test]
+fn a_quorum_is_two_people_and_not_two_votes() {
+    let printed = run(env!("CARGO_BIN_EXE_quorum"));
+    assert!(printed.starts_with("[\"looks good\", \"needs a test\"]\n"), "{printed}");
+    assert!(printed.contains("change 7 was accepted by ann and bob\n"), "{printed}");
+    assert!(printed.contains("event \"vote\" is not acceptable"), "{printed}");
+}

@@ -60,6 +60,8 @@ Examples:
   abide bench steps
   abide bench steps --in-flight 64 --seconds 10 --repeat 3
   abide bench parked --instances 10000
+  abide bench events --repeat 3
+  abide bench wake --instances 10000
   abide bench all --json > figures.json")]
 pub(crate) struct BenchArgs {
     /// What to measure
@@ -78,10 +80,12 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,64,256,1024")]
     #[arg(value_parser = positive)]
     pub(crate) in_flight: Vec<usize>,
-    /// steps: how long to measure [default: 5]; timers: over how long they fall due [default: 60]
+    /// steps, events: how long to measure [default: 5]; wake: how long before the deadlines [default:
+    /// 5]; timers: over how long they fall due [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) seconds: Option<f64>,
-    /// steps: measure so many instead of a time; timers, parked: so many [default: 100000]
+    /// steps, events: measure so many instead of a time; events: so many evicted; timers, parked,
+    /// wake: so many [default: 100000]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) instances: Option<usize>,
     /// Measure everything so often and show medians
@@ -94,6 +98,10 @@ pub(crate) struct BenchArgs {
 pub(crate) enum Workload {
     /// Throughput and latency of a workflow of 5 trivial steps, and the cost of a 10 000th step
     Steps,
+    /// How soon an event takes effect: alone, with 64 in flight, and on one instance among very many
+    Events,
+    /// 100 000 instances woken at once by events, and 100 000 deadlines that pass at once
+    Wake,
     /// How late sleepers wake
     Timers,
     /// What instances that wait cost, and how soon an engine is ready among them

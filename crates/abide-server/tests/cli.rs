@@ -102,6 +102,69 @@ fn bench_steps_answers_json_with_every_figure_and_leaves_nothing() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
+/// The measurements of a bench that is small enough for a test, and leaves nothing behind.
+fn small_bench(workload: &str) -> Vec<serde_json::Value> {
+    let directory = tempfile::tempdir().unwrap();
+    let mut arguments = vec!["bench", workload, "--json", "--dir", path(directory.path())];
+    arguments.extend(["--instances", "40", "--seconds", "0.2"]);
+    let mut report: serde_json::Value = serde_json::from_str(&stdout(&abide(&arguments))).unwrap();
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    report["measurements"].as_array_mut().unwrap().split_off(0)
+}
+
+/// A measurement has its name, and every figure a value above zero; those with a target have that.
+fn check_figures(
+    measurement: &serde_json::Value,
+    case: &str,
+    figures: &[&str],
+    targets: &[(&str, f64)],
+) {
+    assert_eq!(measurement["case"], case);
+    for name in figures {
+        let value = measurement["figures"][name]["value"].as_f64();
+        assert!(value.is_some_and(|value| value > 0.0), "{name}: {measurement}");
+    }
+    for (name, figure) in measurement["figures"].as_object().unwrap() {
+        let expected = targets.iter().find(|(with, _)| with == name).map(|(_, limit)| *limit);
+        assert_eq!(figure["target"]["limit"].as_f64(), expected, "{name}: {figure}");
+        assert_eq!(figure["target"]["met"].is_boolean(), expected.is_some(), "{name}: {figure}");
+    }
+}
+
+#[test]
+fn bench_events_measures_one_many_and_one_among_many() {
+    let measured = small_bench("events");
+    let [one, many, among] = &measured[..] else { panic!("{measured:?}") };
+    let load =
+        ["eventsPerSecond", "latencyP50", "latencyP99", "commitsPerSecond", "eventsPerCommit"];
+    check_figures(one, "1 in flight", &load, &[("latencyP50", 4.0)]);
+    check_figures(many, "64 in flight", &load, &[("eventsPerSecond", 0.04)]);
+    let figures = ["fewP50", "fewP99", "manyP50", "manyP99", "growth"];
+    check_figures(among, "one among 10 and 40 evicted", &figures, &[("growth", 1.5)]);
+}
+
+#[test]
+fn bench_wake_measures_a_storm_of_events_and_one_of_deadlines() {
+    let measured = small_bench("wake");
+    let [woken, expired] = &measured[..] else { panic!("{measured:?}") };
+    let figures = ["wakesPerSecond", "sentPerSecond", "wakesPerCommit"];
+    let mut targets = vec![("wakesPerSecond", 10_000.0)];
+    if cfg!(target_os = "linux") {
+        targets.push(("peakRss", 300e6));
+    }
+    check_figures(woken, "40 evicted, an event for each", &figures, &targets);
+    let figures = [
+        "stepP50Idle",
+        "stepP99Idle",
+        "stepP50Storm",
+        "stepP99Storm",
+        "slowdown",
+        "allExpired",
+        "expiredPerSecond",
+    ];
+    check_figures(expired, "40 deadlines at once", &figures, &[("slowdown", 5.0)]);
+}
+
 #[test]
 fn bench_keeps_away_from_a_database_that_exists() {
     let directory = tempfile::tempdir().unwrap();

@@ -23,6 +23,8 @@ pub(crate) struct Claim {
     /// Whether it may have open waits or something buffered. Only ever becomes true: an instance
     /// that never waited ends without looking.
     pub(crate) has_mail: bool,
+    /// Whether it may have something buffered that was sent without waking: every commit looks.
+    pub(crate) has_quiet: bool,
 }
 
 /// Room that is kept even when hardly anything is claimed.
@@ -40,6 +42,7 @@ pub(crate) struct Claims {
 #[derive(Debug)]
 enum Undo {
     NextSeq(InstanceKey, i64),
+    Quiet(InstanceKey),
     Claim(InstanceKey, Option<Claim>),
 }
 
@@ -87,7 +90,9 @@ impl Claims {
     ) -> Epoch {
         self.last_epoch += 1;
         let epoch = Epoch(self.last_epoch);
-        let claim = Claim { epoch, run, next_seq, arrived: 0, id, has_parent, has_mail: false };
+        let (has_mail, has_quiet) = (false, false);
+        let arrived = 0;
+        let claim = Claim { epoch, run, next_seq, arrived, id, has_parent, has_mail, has_quiet };
         let before = self.current.insert(key, claim);
         self.journal.push(Undo::Claim(key, before));
         epoch
@@ -139,6 +144,22 @@ impl Claims {
         }
     }
 
+    /// Notes that an instance may have something that was sent without waking. Not taken back with
+    /// its batch: its next commit then looks and finds nothing.
+    pub(crate) fn note_quiet(&mut self, key: InstanceKey) {
+        if let Some(claim) = self.current.get_mut(&key) {
+            claim.has_quiet = true;
+        }
+    }
+
+    /// Notes that nothing of an instance is left that was sent without waking.
+    pub(crate) fn clear_quiet(&mut self, key: InstanceKey) {
+        if let Some(claim) = self.current.get_mut(&key).filter(|claim| claim.has_quiet) {
+            self.journal.push(Undo::Quiet(key));
+            claim.has_quiet = false;
+        }
+    }
+
     /// Voids every claim.
     pub(crate) fn clear(&mut self) {
         self.current.clear();
@@ -158,6 +179,7 @@ impl Claims {
                         claim.next_seq = next_seq;
                     }
                 }
+                Some(Undo::Quiet(key)) => self.note_quiet(key),
                 Some(Undo::Claim(key, Some(claim))) => {
                     self.current.insert(key, claim);
                 }
@@ -186,16 +208,19 @@ mod tests {
         let (kept, ended) = (InstanceKey(1), InstanceKey(2));
         let epoch = claims.insert(kept, id.clone(), 1, 5, false);
         claims.insert(ended, id.clone(), 1, 1, false);
+        claims.note_quiet(kept);
         claims.settle();
 
         let mark = claims.mark();
         claims.advance(kept, 6);
+        claims.clear_quiet(kept);
         claims.insert(kept, id.clone(), 1, 6, false);
         claims.remove(ended);
         claims.insert(InstanceKey(3), id, 1, 1, false);
         claims.undo_to(mark);
 
-        assert_eq!(claims.held(kept, epoch, 1).unwrap().next_seq, 5);
+        let claim = claims.held(kept, epoch, 1).unwrap();
+        assert_eq!((claim.next_seq, claim.has_quiet), (5, true));
         assert!(claims.get(ended).is_some());
         assert!(claims.get(InstanceKey(3)).is_none());
     }

@@ -64,7 +64,10 @@ pub(crate) fn buffer(connection: &Connection, key: InstanceKey) -> Result<Vec<Bu
                   WHERE instance = ?1 AND state = 'pending'
                   UNION ALL
                  SELECT key FROM inbox INDEXED BY inbox_delayed
-                  WHERE instance = ?1 AND state = 'delayed')
+                  WHERE instance = ?1 AND state = 'delayed'
+                  UNION ALL
+                 SELECT key FROM inbox INDEXED BY inbox_held
+                  WHERE instance = ?1 AND state = 'held')
               ORDER BY visible_at, key"
         ),
         [key.0],

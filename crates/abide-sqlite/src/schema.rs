@@ -9,8 +9,11 @@ use rusqlite::Connection;
 use crate::failure::to_caller;
 
 /// Every migration, oldest first. Only ever added to.
-pub(crate) const MIGRATIONS: &[&str] =
-    &[include_str!("schema/0001.sql"), include_str!("schema/0002.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("schema/0001.sql"),
+    include_str!("schema/0002.sql"),
+    include_str!("schema/0003.sql"),
+];
 
 /// Brings a file to the newest schema.
 pub(crate) fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<()> {
@@ -98,15 +101,15 @@ mod tests {
 
     #[test]
     fn the_words_about_events_are_the_words_of_the_library() {
-        let sql = MIGRATIONS[1];
         let words = |column: &str, table: &str| -> Vec<String> {
-            let table = sql.split_once(&format!("CREATE TABLE {table} (")).unwrap().1;
+            let name = format!("CREATE TABLE {table} (");
+            let table = MIGRATIONS.iter().find_map(|sql| sql.split_once(&name)).unwrap().1;
             let list = table.split_once(&format!("CHECK ({column} = ")).unwrap().1;
             let list = list.split_once(')').unwrap().0;
             list.split('\'').skip(1).step_by(2).map(str::to_owned).collect()
         };
         let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
-        assert_eq!(words("kind", "inbox"), kinds);
+        assert_eq!(words("kind", "inbox_anew"), kinds);
         assert_eq!(
             words("kind", "workflow_event_subscriptions"),
             [&kinds[..], &["output"]].concat()
@@ -114,7 +117,7 @@ mod tests {
         let statuses: Vec<&str> = WaitStatus::ALL.iter().map(|status| status.as_str()).collect();
         assert_eq!(words("status", "workflow_event_subscriptions"), statuses);
         let policies: Vec<&str> = Buffer::ALL.iter().map(|policy| policy.as_str()).collect();
-        assert_eq!(words("buffer", "inbox"), policies);
+        assert_eq!(words("buffer", "inbox_anew"), policies);
     }
 
     #[test]
@@ -134,6 +137,17 @@ mod tests {
               WHERE instance = ?1 AND status = 'active' ORDER BY key",
         );
         assert!(open.contains("USING INDEX workflow_event_subscriptions_open_idx"), "{open}");
+        let held = plan(
+            "SELECT size FROM inbox INDEXED BY inbox_held WHERE instance = ?1 AND state = 'held'",
+        );
+        assert_eq!(held, "SEARCH inbox USING COVERING INDEX inbox_held (instance=?)");
+        let quiet = plan(
+            "SELECT 1 FROM inbox INDEXED BY inbox_quiet
+              WHERE instance = ?1 AND wake = 0 AND (state = 'pending' OR state = 'delayed')",
+        );
+        assert!(quiet.contains("INDEX inbox_quiet (instance=?)"), "{quiet}");
+        let holders = plan("SELECT wait FROM held WHERE entry = ?1");
+        assert_eq!(holders, "SEARCH held USING COVERING INDEX held_entry (entry=?)");
     }
 
     #[test]
@@ -152,7 +166,7 @@ mod tests {
             .unwrap();
         assert_eq!(row, ("i7".to_owned(), "eu".to_owned()));
         let refused = migrate(&mut connection, MIGRATIONS);
-        assert!(matches!(refused, Err(Error::NewerSchema { found: 3, known: 2 })));
+        assert!(matches!(refused, Err(Error::NewerSchema { found: 4, known: 3 })));
     }
 
     #[test]
@@ -174,7 +188,7 @@ mod tests {
         let connection = crate::file::open_writer(&path).unwrap();
         let version: i64 =
             connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-        assert_eq!(version, 2);
+        assert_eq!(version, 3);
         let read =
             |key| crate::row::instance_by_key(&connection, InstanceKey(key)).unwrap().unwrap();
         let (running, errored) = (read(1), read(2));
@@ -188,6 +202,57 @@ mod tests {
         let events = "SELECT group_concat(type, ' ') FROM workflow_events";
         let events: String = connection.query_row(events, [], |row| row.get(0)).unwrap();
         assert_eq!(events, "workflow_started step_started");
+    }
+
+    #[test]
+    fn a_file_of_the_second_version_keeps_waits_and_mail() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("second.db");
+        let mut connection = Connection::open(&path).unwrap();
+        migrate(&mut connection, &MIGRATIONS[..2]).unwrap();
+        assert!(insert(&connection, 1, "waiting", false));
+        connection
+            .execute_batch(
+                "INSERT INTO workflow_event_subscriptions (key, id, instance,
+                     workflow_instance_id, run, kind, event_pattern, status, created_at,
+                     wait_step_id)
+                 VALUES (4, 'sub_w', 1, 'i1', 1, 'event', 'paid', 'active', 5, 'w');
+                 INSERT INTO inbox (key, instance, nth, id, kind, name, payload, size,
+                     received_at, visible_at, consumed_at, source, wake, buffer, state,
+                     delivered, buffered)
+                 VALUES (7, 1, 1, 'e1', 'event', 'old', '1', 1, 5, 5, 6, NULL, 1, 'latest',
+                         'consumed', 1, 0),
+                        (8, 1, 2, 'e2', 'event', 'early', '2', 1, 5, 5, NULL, 'i9', 1, 'latest',
+                         'pending', 0, 1),
+                        (9, 1, 3, 's1', 'signal', 'go', NULL, 0, 6, 9, NULL, NULL, 0, 'queue',
+                         'delayed', 0, 1);",
+            )
+            .unwrap();
+        let everything = "SELECT group_concat(quote(key) || quote(instance) || quote(nth)
+              || quote(id) || quote(kind) || quote(name) || quote(payload) || quote(size)
+              || quote(received_at) || quote(visible_at) || quote(consumed_at) || quote(source)
+              || quote(wake) || quote(buffer) || quote(state) || quote(delivered)
+              || quote(buffered), ';') FROM (SELECT * FROM inbox ORDER BY key)";
+        let text = |connection: &Connection, sql: &str| -> String {
+            connection.query_row(sql, [], |row| row.get(0)).unwrap()
+        };
+        let before = text(&connection, everything);
+        drop(connection);
+
+        let connection = crate::file::open_writer(&path).unwrap();
+        assert_eq!(text(&connection, everything), before);
+        let kept = crate::inbox::buffer(&connection, InstanceKey(1)).unwrap();
+        assert_eq!(kept.iter().map(|kept| &*kept.id).collect::<Vec<_>>(), ["e2", "s1"]);
+        let open = crate::waits::open(&connection, InstanceKey(1)).unwrap();
+        assert_eq!((open.len(), &*open[0].id), (1, "sub_w"));
+        assert!(open[0].filter.is_none() && open[0].race.is_none() && open[0].count.is_none());
+        assert_eq!(text(&connection, "SELECT group_concat(event_name) FROM event_buffer"), "early");
+        assert_eq!(text(&connection, "SELECT group_concat(id) FROM workflow_events"), "s1");
+        connection.execute_batch("UPDATE inbox SET state = 'held' WHERE key = 8").unwrap();
+        let taken = "INSERT INTO inbox SELECT 10, instance, nth, 'x', kind, name, payload, size,
+            received_at, visible_at, consumed_at, source, wake, buffer, state, delivered, buffered
+            FROM inbox WHERE key = 7";
+        assert!(connection.execute_batch(taken).is_err(), "numbers are still unique");
     }
 
     #[test]

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use abide::{Error, Hears, InstanceId, InstanceKey, Timestamp, Wait, WaitFilter, WaitStatus};
+use abide::expr::Folded;
+use abide::{
+    Count, Error, Folding, Hears, Held, InstanceId, InstanceKey, Timestamp, Wait, WaitFilter,
+    WaitStatus,
+};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Params, Row, params_from_iter};
 
@@ -18,7 +22,8 @@ macro_rules! select_waits {
         concat!(
             "SELECT key, id, instance, workflow_instance_id, run, wait_step_id, kind,
                     event_pattern, output_of, status, created_at, timeout_at, fulfilled_at,
-                    fulfilled_by_event_id
+                    fulfilled_by_event_id, race, needed, filter_condition, filter_folded,
+                    distinct_by, distinct_folded
                FROM workflow_event_subscriptions ",
             $($rest),*
         )
@@ -26,8 +31,8 @@ macro_rules! select_waits {
 }
 pub(crate) use select_waits;
 
-/// Reads a row of [`select_waits`].
-pub(crate) fn wait(row: &Row<'_>) -> Result<Wait, Trouble> {
+/// Reads a row of [`select_waits`], and what the wait holds.
+fn wait(connection: &Connection, row: &Row<'_>) -> Result<Wait, Trouble> {
     let key: i64 = row.get(0)?;
     let of = |what: &str, refused: &Error| {
         Error::corrupt(format!("{what} of wait with key {key}: {refused}"))
@@ -42,6 +47,9 @@ pub(crate) fn wait(row: &Row<'_>) -> Result<Wait, Trouble> {
         run: row.get(4)?,
         step: row.get(5)?,
         hears: hears(row).map_err(|trouble| of("kind", &trouble.into()))?,
+        filter: folding(row, 16).map_err(|trouble| of("filter", &trouble.into()))?,
+        race: row.get(14)?,
+        count: count(connection, row).map_err(|trouble| of("count", &trouble.into()))?,
         status: status.parse::<WaitStatus>().map_err(|e| of("status", &e))?,
         created_at: Timestamp(row.get(10)?),
         timeout_at: row.get::<_, Option<i64>>(11)?.map(Timestamp),
@@ -59,6 +67,28 @@ fn hears(row: &Row<'_>) -> Result<Hears, Trouble> {
     Ok(Hears::Sent { kind: kind.parse()?, pattern })
 }
 
+/// An expression as it was written, and in the next column what was left of it.
+fn folding(row: &Row<'_>, column: usize) -> Result<Option<Folding>, Trouble> {
+    let (written, folded): (Option<Arc<str>>, Option<String>) =
+        (row.get(column)?, row.get(column + 1)?);
+    let Some(written) = written else { return Ok(None) };
+    let folded = folded.ok_or_else(|| Error::corrupt("it was not folded"))?;
+    let folded = Folded::parse(&folded).map_err(|refused| Error::corrupt(refused.to_string()))?;
+    Ok(Some(Folding { written, folded }))
+}
+
+fn count(connection: &Connection, row: &Row<'_>) -> Result<Option<Count>, Trouble> {
+    let Some(needed) = row.get(15)? else { return Ok(None) };
+    let mut select = connection.prepare_cached(
+        "SELECT entry, id, distinct_value FROM held WHERE wait = ?1 ORDER BY nth",
+    )?;
+    let held = select.query_map([row.get::<_, i64>(0)?], |held| {
+        Ok(Held { key: held.get(0)?, id: held.get(1)?, distinct: held.get(2)? })
+    })?;
+    let held = held.collect::<rusqlite::Result<_>>()?;
+    Ok(Some(Count { needed, distinct_by: folding(row, 18)?, held }))
+}
+
 /// The waits that a query of [`select_waits`] finds.
 pub(crate) fn all(
     connection: &Connection,
@@ -69,7 +99,7 @@ pub(crate) fn all(
     let mut rows = select.query(values)?;
     let mut waits = Vec::new();
     while let Some(row) = rows.next()? {
-        waits.push(wait(row)?);
+        waits.push(wait(connection, row)?);
     }
     Ok(waits)
 }

@@ -33,10 +33,12 @@ mod control;
 mod deliver;
 mod due;
 mod ending;
+mod held;
 mod inbox;
 mod meet;
 mod outputs;
 mod prune;
+mod reach;
 mod start;
 mod waits;
 

@@ -197,7 +197,8 @@ macro_rules! store_conformance {
                 the_last_one_fulfils_it_with_all_of_them_in_order, what_came_early_counts, what_is_held_is_met_taken_and_replaced_by_nobody, a_distinct_key_counts_once, on_expiry_they_go_back_and_it_says_how_many_there_were, what_an_expired_one_lets_go_is_offered_to_the_others, of_the_latest_only_the_newest_goes_back, another_wait_that_it_fulfilled_keeps_what_is_let_go, two_that_hold_the_same_let_it_go_together, one_that_was_met_unseen_gives_all_of_them_back, what_is_held_counts_for_the_limit_of_the_buffer, the_end_discards_what_is_held, the_next_run_finds_what_was_held_in_the_buffer
             );
             $crate::store_conformance!(@quiet $fresh:
-                the_next_commit_looks_at_it_for_waits_that_were_open, it_keeps_its_place_before_a_later_one
+                the_next_commit_looks_at_it_for_waits_that_were_open, it_keeps_its_place_before_a_later_one, a_nudge_has_it_looked_at,
+                a_nudge_may_come_later, a_nudge_moves_nobody_who_is_paused_or_has_ended
             );
             $crate::store_conformance!(@undo $fresh:
                 a_dropped_wait_is_cancelled_and_meets_nothing,

@@ -35,7 +35,9 @@ mod view;
 
 use contender::Contender;
 use generator::Generator;
+pub(crate) use invariant::broken;
 use operation::{Known, Operation};
+pub(crate) use view::View;
 
 /// When every sequence begins.
 const BEGIN: Timestamp = Timestamp(1_700_000_000_000);

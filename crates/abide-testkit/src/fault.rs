@@ -49,6 +49,8 @@ pub struct FaultStore {
     inner: Arc<dyn Store>,
     plan: Arc<Mutex<Plan>>,
     life: Arc<Life>,
+    /// Counts the writes that were answered, for those who wait for one.
+    answered: Arc<watch::Sender<u64>>,
 }
 
 /// What shall go wrong, and how far we are.
@@ -78,7 +80,8 @@ impl FaultStore {
     #[must_use]
     pub fn new(inner: Arc<dyn Store>) -> Self {
         let life = Life { dead: watch::Sender::new(false), crashed: watch::Sender::new(false) };
-        Self { inner, plan: Arc::default(), life: Arc::new(life) }
+        let answered = Arc::new(watch::Sender::new(0));
+        Self { inner, plan: Arc::default(), life: Arc::new(life), answered }
     }
 
     /// Lets the `write`-th write, counted from 1, go wrong. Writes are `start`, `commit`, `control`,
@@ -115,7 +118,22 @@ impl FaultStore {
         }
     }
 
+    /// Changes whenever a write was answered: until then, nothing that the store shows differs.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.answered.subscribe()
+    }
+
     fn write<T: Send + 'static>(&self, call: impl FnOnce(&dyn Store) -> Answer<T>) -> Answer<T> {
+        let (answer, answered) = (self.faulty(call), Arc::clone(&self.answered));
+        Box::pin(async move {
+            let answer = answer.await;
+            answered.send_modify(|writes| *writes += 1);
+            answer
+        })
+    }
+
+    fn faulty<T: Send + 'static>(&self, call: impl FnOnce(&dyn Store) -> Answer<T>) -> Answer<T> {
         if self.life.is_over() {
             return Box::pin(pending());
         }

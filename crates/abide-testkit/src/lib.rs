@@ -1,10 +1,13 @@
 //! Everything to test Abide with, and what is built on it.
 //!
+//! - [`TestEngine`]: tests of workflows, with time that jumps, steps that are replaced and crashes
+//!   at every write.
 //! - [`MemoryStore`]: the executable specification of [`abide::store::Store`].
 //! - [`ManualClock`]: time that moves only when a test moves it.
 //! - [`FaultStore`]: a store that fails and dies where a test says.
 //! - [`store_conformance!`]: the rules of every store, one test per sentence.
 //! - [`differential`]: random operations on which every store must agree.
+//! - [`simulator`]: the whole engine under schedules made up from a seed.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,9 +24,14 @@ pub mod fixture;
 mod lab;
 mod listener;
 mod memory;
+pub mod simulator;
+mod test_engine;
 
 pub use clock::ManualClock;
 pub use fault::{Fault, FaultStore};
 pub use lab::{Lab, Runner, Seen, in_words};
 pub use listener::Recorder;
 pub use memory::MemoryStore;
+pub use test_engine::{
+    CrashPoint, CrashReport, StepRuns, TestEngine, TestEngineBuilder, TestHandle,
+};

@@ -25,6 +25,7 @@ mod deliver;
 mod look;
 mod mail;
 mod mailbox;
+mod outbox;
 mod output;
 mod prune;
 mod start;
@@ -32,6 +33,7 @@ mod state;
 mod take;
 mod wait;
 
+use outbox::Outbox;
 use state::{Limits, State};
 
 /// A store that forgets everything with its last clone. Clones share what they keep, so what a
@@ -40,6 +42,7 @@ use state::{Limits, State};
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     shared: Arc<Mutex<Shared>>,
+    outbox: Arc<Outbox>,
 }
 
 #[derive(Default)]
@@ -52,7 +55,7 @@ impl MemoryStore {
     /// An empty store that takes its time from `clock`.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, shared: Arc::default() }
+        Self { clock, shared: Arc::default(), outbox: Arc::default() }
     }
 
     /// One that lets an instance keep only so much for later, and remembers only so many ids.
@@ -73,11 +76,9 @@ impl MemoryStore {
         shared.state.now = self.clock.now();
         let answer = verb(&mut shared.state);
         let hints = std::mem::take(&mut shared.state.hints);
-        let listener = shared.listener.clone();
+        let ticket = self.outbox.put(shared.listener.as_ref(), hints);
         drop(shared);
-        if let Some(listener) = listener {
-            hints.into_iter().for_each(|hint| listener.hint(hint));
-        }
+        self.outbox.tell(ticket);
         Box::pin(std::future::ready(answer))
     }
 }

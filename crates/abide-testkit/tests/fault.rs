@@ -41,6 +41,16 @@ async fn a_failure_before_the_write_leaves_nothing_and_passes() {
 }
 
 #[tokio::test]
+async fn every_answered_write_is_told_and_no_look() {
+    let store = on(&MemoryStore::default()).at(1, Fault::FailBefore);
+    let changes = store.changes();
+    drop(start(&store, "a").await);
+    start(&store, "a").await.unwrap();
+    store.instance(&id("a")).await.unwrap();
+    assert_eq!(*changes.borrow(), 2);
+}
+
+#[tokio::test]
 async fn a_failure_after_the_write_is_an_unknown_outcome() {
     let disk = MemoryStore::default();
     let store = on(&disk).at(1, Fault::FailAfter);

@@ -200,8 +200,12 @@ pub struct Entry {
     /// What a wait hears: a pattern, name, topic or key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<Arc<str>>,
-    /// Input, result or output.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Input, result or output. None at all is not the same as `null`.
+    #[serde(
+        default,
+        deserialize_with = "crate::json::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub payload: Option<Json>,
     /// How it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

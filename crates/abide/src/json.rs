@@ -98,6 +98,13 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
+/// Reads a field that may be absent: `null` is a value like any other.
+pub(crate) fn present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<Json>, D::Error> {
+    Json::deserialize(deserializer).map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, HashMap};

@@ -28,6 +28,11 @@ pub enum Control {
     Resume,
     /// End for good.
     Terminate(Terminate),
+    /// Be looked at, now or at a moment.
+    Wake {
+        /// When.
+        at: Option<Timestamp>,
+    },
     /// Begin anew: whole, or from a step (`name` or `name#n`).
     Restart {
         /// The first step to run again; everything before it is kept.
@@ -97,6 +102,9 @@ pub enum Decision {
     /// It becomes `running` and unpaused, to compensate and then end. Its children follow when
     /// asked.
     Compensate(Entry),
+    /// If it is parked and not paused, it becomes `running` without `wake_at`, or its `wake_at` is no
+    /// later than this moment. Either way it was touched.
+    Wake(Option<Timestamp>),
     /// It becomes `running` and unpaused in run + 1: output, error, context, end and wake-up are
     /// cleared, the deadline begins anew, and these entries open the new run.
     Restart(Vec<Entry>),
@@ -129,6 +137,8 @@ pub fn decide(
             because(EntryKind::WorkflowTerminated, &how.reason),
             End::Terminated(how.failure()),
         )),
+        Control::Wake { .. } if ended => refused("wake"),
+        Control::Wake { at } => Ok(Decision::Wake(*at)),
         Control::Restart { from_step: None } => Ok(Decision::Restart(reopened(instance, None))),
         Control::Restart { from_step: Some(step) } => {
             let mut entries = reopened(instance, Some(step));

@@ -53,7 +53,8 @@ pub struct Epoch(pub i64);
 ///   opens run + 1 with its input as after a restart, but a pause stays, with
 ///   [`Hint::Restarted`].
 /// - **Control** does what [`crate::lifecycle::decide`] says. Resume of anything begun makes it
-///   `running` without `wake_at` ([`Hint::Runnable`]); a compensating termination arrives; children
+///   `running` without `wake_at` ([`Hint::Runnable`]); a wake-up that has come does so to a parked one, one
+///   to come is a [`Hint::Due`]; a compensating termination arrives; children
 ///   that have not ended are told with [`crate::Terminate::for_child`], in key order.
 /// - **Deliver**: unknown instance; then the same id again to the same instance is answered as the
 ///   first time (the last `event.rememberedIds` are kept per instance); then [`crate::meeting::accept`]
@@ -243,6 +244,7 @@ pub struct Claimed {
 }
 
 /// Who hears of changes, after they are durable. A lost hint delays an instance, never loses it.
+/// Those about one instance come in the order of its history.
 pub trait Listener: Send + Sync + 'static {
     /// Something changed. Called on the store's own threads: it must not block.
     fn hint(&self, hint: Hint);

@@ -111,7 +111,11 @@ impl Figure {
             (Compared::Ratio, Unit::Ms) => format!("{sign} {limit} × commit"),
             (Compared::Ratio, _) => format!("{sign} {:.0} %", limit * 100.0),
             (Compared::Value, Unit::Ms) => format!("{sign} {limit} ms"),
+            (Compared::Value, Unit::Bytes) if limit >= 1e6 => {
+                format!("{sign} {:.0} MB", limit / 1e6)
+            }
             (Compared::Value, Unit::Bytes) => format!("{sign} {limit} B"),
+            (Compared::Value, Unit::PerSecond) => format!("{sign} {} /s", thousands(limit)),
             (Compared::Value, _) => format!("{sign} {limit}"),
         }
     }
@@ -163,6 +167,16 @@ mod tests {
         assert_eq!(figure.shown_ratio(), "24.0 % of rows/s");
         assert_eq!((figure.shown_target().as_str(), figure.shown_mark()), ("≥ 25 %", "MISS"));
         assert_eq!(steps(25_000.0).shown_mark(), "ok");
+    }
+
+    #[test]
+    fn large_targets_are_shown_in_large_units() {
+        let target = |name, unit| {
+            let probe = Probe::Wake { count: 1 };
+            Figure::new(Reading::new(name, 299e6, unit), &probe, &YARDSTICKS).shown_target()
+        };
+        assert_eq!(target("peakRss", Unit::Bytes), "≤ 300 MB");
+        assert_eq!(target("wakesPerSecond", Unit::PerSecond), "≥ 10 000 /s");
     }
 
     #[test]

@@ -1,15 +1,36 @@
 //! Starting very many instances.
 
+use std::time::{Duration, Instant};
+
 use abide::{Engine, Start};
 use tokio::task::JoinSet;
 
 use crate::error::Error;
+
+use super::reading::Reading;
 
 /// The most that one call may start.
 const BATCH: usize = 100;
 
 /// Batches on their way at once: enough that the store is never idle.
 const AT_ONCE: usize = 4;
+
+/// Instances started to learn how fast that is.
+const TRIAL: usize = 2_000;
+
+/// How long `fill` will take at most, by a trial: its instances stay, and must never do anything.
+pub(crate) async fn time_to_fill(
+    engine: &Engine,
+    workflow: &'static str,
+    count: usize,
+    start: impl Fn() -> Start,
+) -> Result<Duration, Error> {
+    let began = Instant::now();
+    let trial = TRIAL.min(count);
+    fill(engine, workflow, trial, |_| start()).await?;
+    let each = began.elapsed().as_secs_f64() / Reading::count("trial", trial).value;
+    Ok(Duration::from_secs_f64(1.5 * each * Reading::count("all", count).value))
+}
 
 /// Starts `count` instances of a workflow; answers when all are stored.
 pub(crate) async fn fill(

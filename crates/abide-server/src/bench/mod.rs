@@ -4,8 +4,13 @@
 //!   plan ──▶ one process per probe ──▶ readings ──▶ figures (ratio, target) ──▶ table or JSON
 //! ```
 
+mod among;
+mod deadlines;
+mod events;
 mod figure;
 mod fill;
+mod listed;
+mod load;
 mod long;
 mod memory;
 mod parked;
@@ -15,10 +20,14 @@ mod processor;
 mod reading;
 mod ready;
 mod report;
+mod residents;
 mod samples;
 mod steps;
 mod target;
 mod timers;
+mod waiter;
+mod wake;
+mod wall;
 mod yardstick;
 
 use std::io::Write;
@@ -41,14 +50,23 @@ use yardstick::Yardsticks;
 /// Each yardstick is measured for at most this long.
 const YARDSTICK: Duration = Duration::from_secs(2);
 
-/// What runs before the measurement of `steps` begins.
+/// What runs before the measurement of `steps` or `events` begins.
 const WARM_UP: Duration = Duration::from_secs(1);
 
 /// Steps of the one long instance.
 const LONG: usize = 10_000;
 
-/// Instances of `timers` and `parked`.
+/// Instances of `timers`, `parked` and `wake`, and the many of `events`.
 const INSTANCES: usize = 100_000;
+
+/// Clients of `events` at once, one measurement for each.
+const EVENTS_IN_FLIGHT: [usize; 2] = [1, 64];
+
+/// The few of `events`.
+const FEW: usize = 10;
+
+/// Events sent to one among few, and to one among many.
+const SAMPLES: usize = 300;
 
 /// Measures and prints.
 pub(crate) async fn run(args: BenchArgs) -> Result<(), Error> {
@@ -124,13 +142,22 @@ fn plan(args: &BenchArgs) -> Vec<Probe> {
     let wants = |one| args.workload == one || args.workload == Workload::All;
     let count = args.instances.unwrap_or(INSTANCES);
     let mut plan = Vec::new();
+    let extent = match args.instances {
+        Some(measured) => Extent::Instances { warm_up: measured.div_ceil(10), measured },
+        None => Extent::Time { warm_up: WARM_UP, measured: measured(args) },
+    };
     if wants(Workload::Steps) {
-        let extent = match args.instances {
-            Some(measured) => Extent::Instances { warm_up: measured.div_ceil(10), measured },
-            None => Extent::Time { warm_up: WARM_UP, measured: measured(args) },
-        };
         plan.extend(args.in_flight.iter().map(|&in_flight| Probe::Steps { in_flight, extent }));
         plan.push(Probe::Long { steps: args.instances.unwrap_or(LONG).clamp(100, LONG) });
+    }
+    if wants(Workload::Events) {
+        let events = |in_flight| Probe::Events { in_flight, extent };
+        plan.extend(EVENTS_IN_FLIGHT.map(events));
+        plan.push(Probe::Among { few: FEW.min(count), many: count, samples: SAMPLES.min(count) });
+    }
+    if wants(Workload::Wake) {
+        plan.push(Probe::Wake { count });
+        plan.push(Probe::Deadlines { count, idle: measured(args) });
     }
     if wants(Workload::Timers) {
         let over = args.seconds.map_or(Duration::from_secs(60), Duration::from_secs_f64);
@@ -183,6 +210,13 @@ mod tests {
         assert_eq!(plan[0], Probe::Steps { in_flight: 1, extent });
         assert_eq!(plan[1], Probe::Steps { in_flight: 64, extent });
         assert_eq!(plan[2..], [Probe::Long { steps: LONG }]);
+    }
+
+    #[test]
+    fn few_and_many_are_as_many_as_there_are() {
+        let among = |arguments| planned(arguments).pop().unwrap();
+        assert_eq!(among("events"), Probe::Among { few: FEW, many: INSTANCES, samples: SAMPLES });
+        assert_eq!(among("events --instances 4"), Probe::Among { few: 4, many: 4, samples: 4 });
     }
 
     #[test]

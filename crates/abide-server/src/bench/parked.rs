@@ -18,6 +18,7 @@ use super::fill::fill;
 use super::memory::Memory;
 use super::probe::Kind;
 use super::reading::{Reading, Unit};
+use super::residents;
 
 /// Longer than any measurement, and far beyond the horizon of the timers.
 const LONG: &str = "1 year";
@@ -28,7 +29,7 @@ const CALM: Duration = Duration::from_secs(2);
 /// Less than this is no change.
 const NOISE_BYTES: u64 = 64 * 1024;
 
-/// How long instances may take to leave memory.
+/// How long memory may take to settle.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Trivial instances run before memory is read: what an engine in use does in a fraction of a second.
@@ -92,30 +93,19 @@ fn usize_of(bytes: u64) -> usize {
 /// Waits until the instances are where they should be and memory no longer changes.
 async fn settled(engine: &Engine, kind: Kind, count: usize) -> Result<Memory, Error> {
     let expected = if kind == Kind::Residents { count } else { 0 };
-    let began = Instant::now();
-    while engine.resident() != expected {
-        look_later().await;
-        if began.elapsed() > PATIENCE {
-            let resident = engine.resident();
-            let message = format!("{resident} instances are in memory, {expected} should be");
-            return Err(Error::Unexpected(message));
-        }
-    }
+    residents::until(engine, expected).await?;
     stir(engine).await?;
-    let mut calm_since = Instant::now();
+    let began = Instant::now();
+    let mut calm_since = began;
     let mut known = memory()?;
     while calm_since.elapsed() < CALM && began.elapsed() < PATIENCE {
-        look_later().await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
         let now = memory()?;
         if now.resident.abs_diff(known.resident) > NOISE_BYTES {
             (known, calm_since) = (now, Instant::now());
         }
     }
     memory()
-}
-
-async fn look_later() {
-    tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
 async fn stir(engine: &Engine) -> Result<(), Error> {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 
 use super::reading::Reading;
-use super::{long, parked, ready, steps, timers, yardstick};
+use super::{among, deadlines, events, long, parked, ready, steps, timers, wake, yardstick};
 
 /// See the module. Goes to the process as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,10 @@ pub(crate) enum Probe {
     Timers { count: usize, over: Duration },
     Parked { kind: Kind, count: usize },
     Ready { parked: usize },
+    Events { in_flight: usize, extent: Extent },
+    Among { few: usize, many: usize, samples: usize },
+    Wake { count: usize },
+    Deadlines { count: usize, idle: Duration },
 }
 
 /// How much to measure.
@@ -51,6 +55,10 @@ impl Probe {
             Self::Timers { count, over } => timers::measure(file, count, over).await,
             Self::Parked { kind, count } => parked::measure(file, kind, count).await,
             Self::Ready { parked } => ready::measure(file, parked).await,
+            Self::Events { in_flight, extent } => events::measure(file, in_flight, extent).await,
+            Self::Among { few, many, samples } => among::measure(file, few, many, samples).await,
+            Self::Wake { count } => wake::measure(file, count).await,
+            Self::Deadlines { count, idle } => deadlines::measure(file, count, idle).await,
         }
     }
 
@@ -61,6 +69,8 @@ impl Probe {
             Self::Steps { .. } | Self::Long { .. } => "steps",
             Self::Timers { .. } => "timers",
             Self::Parked { .. } | Self::Ready { .. } => "parked",
+            Self::Events { .. } | Self::Among { .. } => "events",
+            Self::Wake { .. } | Self::Deadlines { .. } => "wake",
         }
     }
 
@@ -68,7 +78,9 @@ impl Probe {
     pub(crate) fn case(&self) -> String {
         match self {
             Self::Yardsticks { .. } => "plain SQLite".to_owned(),
-            Self::Steps { in_flight, .. } => format!("{in_flight} in flight"),
+            Self::Steps { in_flight, .. } | Self::Events { in_flight, .. } => {
+                format!("{in_flight} in flight")
+            }
             Self::Long { steps } => format!("one instance of {steps} steps"),
             Self::Timers { count, over } => {
                 format!("{count} due evenly over {} s", over.as_secs_f64())
@@ -79,6 +91,9 @@ impl Probe {
             }
             Self::Parked { kind: Kind::Residents, count } => format!("{count} resident"),
             Self::Ready { parked } => format!("reopened with {parked} waits"),
+            Self::Among { few, many, .. } => format!("one among {few} and {many} evicted"),
+            Self::Wake { count } => format!("{count} evicted, an event for each"),
+            Self::Deadlines { count, .. } => format!("{count} deadlines at once"),
         }
     }
 

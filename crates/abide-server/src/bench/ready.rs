@@ -4,11 +4,12 @@
 use std::path::Path;
 use std::time::Instant;
 
-use abide::{Cx, Engine, Filter, Page, Start};
+use abide::{Cx, Engine, Filter, Start};
 use abide_sqlite::SqliteStore;
 
 use crate::error::Error;
 
+use super::listed;
 use super::reading::{Reading, Unit};
 
 async fn trivial(cx: Cx, (): ()) -> abide::Result<u32> {
@@ -47,16 +48,7 @@ pub(crate) async fn measure(file: &Path, expected: usize) -> Result<Vec<Reading>
 /// The figure is worth nothing unless the database is as full as it says.
 async fn check(engine: &Engine, expected: usize) -> Result<(), Error> {
     let filter = Filter { workflow: Some("waiter".to_owned()), ..Filter::default() };
-    let mut page = Page { limit: 1000, before: None };
-    let mut found = 0;
-    loop {
-        let listed = engine.list(filter.clone(), page).await?;
-        found += listed.instances.len();
-        match listed.next {
-            Some(next) if found < expected => page.before = Some(next),
-            _ => break,
-        }
-    }
+    let found = listed::count(engine, filter).await?;
     if found < expected {
         return Err(Error::Unexpected(format!("{found} waits are stored, not {expected}")));
     }

@@ -51,6 +51,13 @@ impl Target {
             (Probe::Parked { kind: Kind::Sleepers, .. }, "bytesEach") => (Value, AtMost, 40.0),
             (Probe::Parked { kind: Kind::Residents, .. }, "bytesEach") => (Value, AtMost, 4096.0),
             (Probe::Ready { .. }, "ready") => (Value, AtMost, 300.0),
+            // An event is two commits: its arrival and the end. Twice that for everything else.
+            (Probe::Events { in_flight: 1, .. }, "latencyP50") => (Ratio, AtMost, 4.0),
+            (Probe::Events { in_flight: 64, .. }, "eventsPerSecond") => (Ratio, AtLeast, 0.04),
+            (Probe::Among { .. }, "growth") => (Value, AtMost, 1.5),
+            (Probe::Wake { .. }, "wakesPerSecond") => (Value, AtLeast, 10_000.0),
+            (Probe::Wake { .. }, "peakRss") => (Value, AtMost, 300e6),
+            (Probe::Deadlines { .. }, "slowdown") => (Value, AtMost, 5.0),
             _ => return None,
         };
         Some(Self { of, bound, limit })

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use abide::{Cx, Engine, Start, Timestamp};
 use abide_sqlite::SqliteStore;
@@ -15,12 +15,10 @@ use tokio::sync::Notify;
 
 use crate::error::Error;
 
-use super::fill::fill;
+use super::fill::{fill, time_to_fill};
 use super::reading::{Reading, Unit};
 use super::samples::Samples;
-
-/// Sleepers started to learn how fast they can be; they never wake.
-const TRIAL: usize = 2_000;
+use super::wall::{never, now};
 
 /// Longer than parked futures stay in memory.
 const CALM: Duration = Duration::from_secs(6);
@@ -103,12 +101,8 @@ pub(crate) async fn measure(
         .workflow("sleeper", move |cx: Cx, alarm| sleeper(cx, alarm, Arc::clone(&seen)))
         .start()
         .await?;
-    let began = Instant::now();
-    let never = now().after(Duration::from_secs(365 * 24 * 60 * 60));
-    let trial = TRIAL.min(count);
-    fill(&engine, "sleeper", trial, |_| Start::new(&Alarm { index: None, due: never })).await?;
-    let each = began.elapsed().as_secs_f64() / Reading::count("trial", trial).value;
-    let starting = Duration::from_secs_f64(1.5 * each * Reading::count("all", count).value);
+    let trial = || Start::new(&Alarm { index: None, due: never() });
+    let starting = time_to_fill(&engine, "sleeper", count, trial).await?;
 
     let first = now().after(starting + CALM);
     fill(&engine, "sleeper", count, |index| {
@@ -145,11 +139,6 @@ fn report(board: &Board) -> Vec<Reading> {
 fn due(first: Timestamp, over: Duration, index: usize, count: usize) -> Timestamp {
     let share = Reading::count("index", index).value / Reading::count("all", count).value;
     first.after(over.mul_f64(share))
-}
-
-fn now() -> Timestamp {
-    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(wall.as_millis()).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

@@ -80,6 +80,9 @@ impl Batch<'_> {
         let epoch = self.claims.insert(key, id, instance.run, instance.next_seq, has_parent);
         if self.has_mail(key)? {
             self.claims.note_mail(key);
+            if self.has_quiet(key)? {
+                self.claims.note_quiet(key);
+            }
         }
         Ok(Some(Box::new((instance, epoch))))
     }

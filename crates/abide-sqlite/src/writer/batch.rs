@@ -4,7 +4,7 @@
 //! refused half-way is *guarded*: a savepoint takes back its rows, its claims and its hints
 //! without disturbing the rest of the batch.
 
-use abide::history::{Entries, Entry, EntryKind, Recorded};
+use abide::history::{Entries, Entry, Recorded};
 use abide::store::Hint;
 use abide::{InstanceKey, Timestamp};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
@@ -164,7 +164,7 @@ impl<'w> Batch<'w> {
         }
         let Some(head) = self.head(key)? else { return Ok(()) };
         self.record(key, head, &entries)?;
-        if !entries.iter().any(arrives) {
+        if !entries.iter().any(Entry::arrives) {
             return Ok(());
         }
         let mut wake = self.connection.prepare_cached(
@@ -172,7 +172,7 @@ impl<'w> Batch<'w> {
               WHERE key = ?1 AND phase IN ('waiting', 'sleeping')",
         )?;
         wake.execute([key.0, self.now.0])?;
-        for (seq, entry) in (head.next_seq..).zip(entries).filter(|(_, entry)| arrives(entry)) {
+        for (seq, entry) in (head.next_seq..).zip(entries).filter(|(_, entry)| entry.arrives()) {
             self.claims.arrived(key, seq);
             let recorded = Recorded { seq, run: head.run, at: self.now, entry };
             self.hints.push(Hint::Arrived(key, Box::new(recorded)));
@@ -200,9 +200,4 @@ impl<'w> Batch<'w> {
         }
         result
     }
-}
-
-/// Whether the runner has to see it: it settles a step, or asks for something.
-fn arrives(entry: &Entry) -> bool {
-    entry.outcome().is_some() || entry.entry == EntryKind::WorkflowTerminating
 }

@@ -29,7 +29,8 @@ impl Batch<'_> {
     /// with each of them.
     pub(super) fn commit(&mut self, commit: &Commit, text: &str) -> Result<Committed, Trouble> {
         let transition = &*commit.transition;
-        if is_history_only(transition) {
+        let has_quiet = self.claims.get(commit.key).is_some_and(|claim| claim.has_quiet);
+        if is_history_only(transition) && !has_quiet {
             let numbered = transition.entries.numbered();
             let Some(next_seq) = self.claims.speak(commit.key, commit.epoch, commit.run, numbered)
             else {
@@ -49,6 +50,7 @@ impl Batch<'_> {
         let speaker = Speaker { key, id: claim.id.clone(), run, has_parent, may_park, has_mail };
         // Only what reads waits or other instances can be refused after it has written.
         let reads = !transition.children.is_empty()
+            || has_quiet
             || has_events(transition)
             || (transition.end.is_some() && (has_parent || has_mail));
         if !reads {
@@ -98,7 +100,8 @@ impl Batch<'_> {
         if transition.pause {
             self.pause(key)?;
         }
-        if has_events(transition) {
+        let has_quiet = self.claims.get(key).is_some_and(|claim| claim.has_quiet);
+        if has_events(transition) || has_quiet {
             self.apply_events(speaker, transition)?;
         }
         let has_mail = speaker.has_mail || has_events(transition);

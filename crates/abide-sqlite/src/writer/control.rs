@@ -1,8 +1,9 @@
 //! Changing the life of an instance from outside: applies what [`lifecycle::decide`] says.
 
 use abide::lifecycle::{self, Control, Decision, Terminate};
-use abide::store::Hint;
-use abide::{Error, Instance, InstanceId, InstanceKey};
+use abide::store::{Due, Hint};
+use abide::{Error, Instance, InstanceId, InstanceKey, Phase, Status, Timestamp};
+use rusqlite::params;
 
 use super::batch::{Batch, Head};
 use super::commit::Speaker;
@@ -84,6 +85,7 @@ impl Batch<'_> {
                 self.arrive(key, entry)?;
                 self.unpause(key)
             }
+            Decision::Wake(at) => self.nudge(instance, at),
             Decision::Restart(entries) => {
                 let next_seq = self.let_go(instance, control)?;
                 let next = Head { run: instance.run.saturating_add(1), next_seq };
@@ -120,6 +122,29 @@ impl Batch<'_> {
         if update.query_row([key.0, self.now.0], |row| row.get(0))? {
             self.hints.push(Hint::Runnable(key));
         }
+        Ok(())
+    }
+
+    /// Has a parked instance looked at, now or at a moment.
+    fn nudge(&mut self, instance: &Instance, at: Option<Timestamp>) -> Result<(), Trouble> {
+        let Instance { key, wake_at, .. } = *instance;
+        let is_parked = matches!(instance.status(), Status::Waiting | Status::Sleeping);
+        let (phase, wake_at) = match at.filter(|at| *at > self.now) {
+            _ if !is_parked => (instance.phase, wake_at),
+            None => {
+                self.hints.push(Hint::Runnable(key));
+                (Phase::Running, None)
+            }
+            Some(at) if wake_at.is_none_or(|wake_at| at < wake_at) => {
+                self.hints.push(Hint::Due(Due { at, key }));
+                (instance.phase, Some(at))
+            }
+            Some(_) => (instance.phase, wake_at),
+        };
+        let mut update = self.connection.prepare_cached(
+            "UPDATE instances SET updated_at = ?2, phase = ?3, wake_at = ?4 WHERE key = ?1",
+        )?;
+        update.execute(params![key.0, self.now.0, phase.as_str(), wake_at.map(|at| at.0)])?;
         Ok(())
     }
 

@@ -4,14 +4,14 @@
 //! exactly once however sending and waiting race: whichever comes second sees the other.
 
 use abide::history::EntryKind;
-use abide::meeting::{self, BufferLoad, Fate, has_expired, of_sent, sent};
+use abide::meeting::{self, Fate, has_expired, of_sent, sent};
 use abide::{Delivered, Delivery, Error, InstanceId, InstanceKey, NewSend, Phase, Status, Wait};
 use rusqlite::OptionalExtension;
 
 use super::batch::Batch;
 use super::commit::Speaker;
 use super::inbox::State;
-use super::meet::Tale;
+use super::meet::{Open, Tale};
 use crate::failure::Trouble;
 use crate::waits;
 
@@ -28,10 +28,14 @@ impl Batch<'_> {
         let has_mail = self.claims.get(key).is_none_or(|claim| claim.has_mail);
         let open = if has_mail { waits::open(self.connection, key)? } else { Vec::new() };
         let is_late = |wait: &Wait| has_expired(wait, self.now);
-        if open.iter().any(is_late) || (has_mail && self.has_ripe(key)?) {
-            return self.guarded(|batch| batch.accept_after_due(key, status, delivery, &open));
+        let is_due = open.iter().any(is_late) || (has_mail && self.has_ripe(key)?);
+        // To meet a counted wait is to read what it holds, which may be damaged.
+        let may_read = open.iter().any(|wait| wait.count.is_some());
+        let mut open = Open::of(open);
+        if is_due || may_read {
+            return self.guarded(|batch| batch.accept_after_due(key, status, delivery, &mut open));
         }
-        self.accept(key, status, delivery, &open, Tale::new())
+        self.accept(key, status, delivery, &mut open, Tale::new())
     }
 
     /// What fell due at the instance is decided first; if the delivery is refused, nobody has
@@ -41,12 +45,11 @@ impl Batch<'_> {
         key: InstanceKey,
         status: Status,
         delivery: &Delivery,
-        open: &[Wait],
+        open: &mut Open,
     ) -> Result<Delivered, Trouble> {
         let mut tale = Tale::new();
         self.decide_due(key, open, &mut tale)?;
-        let open = waits::open(self.connection, key)?;
-        self.accept(key, status, delivery, &open, tale)
+        self.accept(key, status, delivery, open, tale)
     }
 
     fn accept(
@@ -54,12 +57,12 @@ impl Batch<'_> {
         key: InstanceKey,
         status: Status,
         delivery: &Delivery,
-        open: &[Wait],
+        open: &mut Open,
         mut tale: Tale,
     ) -> Result<Delivered, Trouble> {
-        let load = self.load_for(key, status, delivery, open)?;
-        let limit = self.limits.buffer;
-        let fate = meeting::accept(delivery, status, open, load, limit, self.now)?;
+        let (limit, now) = (self.limits.buffer, self.now);
+        let load = |fate: &Fate| self.load(key, delivery, fate);
+        let fate = meeting::accept(delivery, status, open.waits(), limit, now, load)?;
         if fate == Fate::Ignored {
             let event_id = delivery.id.clone();
             return Ok(Delivered { event_id, delivered: 0, buffered: false });
@@ -67,7 +70,7 @@ impl Batch<'_> {
         let answer = self.store(key, delivery, &fate, open, &mut tale)?;
         self.happen(key, tale)?;
         // Who was met is awake.
-        if !matches!(fate, Fate::Fulfils(_)) {
+        if answer.delivered == 0 {
             self.keep_awake(key)?;
         }
         Ok(answer)
@@ -88,41 +91,22 @@ impl Batch<'_> {
         Ok(Some((key, phase.status(paused))))
     }
 
-    /// What the instance keeps already, read only when that matters: what meets a wait is not kept.
-    fn load_for(
-        &self,
-        key: InstanceKey,
-        status: Status,
-        delivery: &Delivery,
-        open: &[Wait],
-    ) -> Result<BufferLoad, Trouble> {
-        let none = BufferLoad::default();
-        let full = self.limits.buffer;
-        let trial = meeting::accept(delivery, status, open, none, full, self.now);
-        match trial {
-            Ok(Fate::Kept | Fate::Replaces | Fate::Later) | Err(Error::BufferFull { .. }) => {
-                self.load(key)
-            }
-            _ => Ok(none),
-        }
-    }
-
     /// Stores what was accepted and lets it meet, replace or lie.
     fn store(
         &mut self,
         key: InstanceKey,
         delivery: &Delivery,
         fate: &Fate,
-        open: &[Wait],
+        open: &mut Open,
         tale: &mut Tale,
     ) -> Result<Delivered, Trouble> {
-        let (state, met) = match fate {
-            Fate::Fulfils(met) => (State::Consumed, met.as_slice()),
-            Fate::Kept | Fate::Replaces => (State::Pending, &[][..]),
-            Fate::Later => (State::Delayed, &[][..]),
-            Fate::Dropped | Fate::Ignored => (State::Dropped, &[][..]),
+        let (state, delivered) = match fate {
+            Fate::Meets(met) => (State::of(met), met.fulfils.len()),
+            Fate::Kept | Fate::Replaces => (State::Pending, 0),
+            Fate::Later => (State::Delayed, 0),
+            Fate::Dropped | Fate::Ignored => (State::Dropped, 0),
         };
-        let delivered = u32::try_from(met.len()).unwrap_or(u32::MAX);
+        let delivered = u32::try_from(delivered).unwrap_or(u32::MAX);
         // Read before anything is written: what is damaged refuses the delivery.
         let older = match fate {
             Fate::Replaces => {
@@ -133,14 +117,13 @@ impl Batch<'_> {
         let sent = self.insert_sent(key, delivery, state, delivered)?;
         tale.push(of_sent(EntryKind::EventReceived, &sent));
         self.supersede(&older, tale)?;
-        for wait in met.iter().filter_map(|place| open.get(*place)) {
-            self.fulfil(wait, &sent, tale)?;
+        if let Fate::Meets(met) = fate {
+            self.settle(open, &sent, met)?.tell(tale);
         }
-        let buffered = matches!(state, State::Pending | State::Delayed);
-        if buffered {
+        if state.is_buffered() {
             tale.push(of_sent(EntryKind::EventBuffered, &sent));
         }
-        Ok(Delivered { event_id: sent.id, delivered, buffered })
+        Ok(Delivered { event_id: sent.id, delivered, buffered: state.is_buffered() })
     }
 
     /// Delivers a message of a workflow; what came of it arrives at the sender.

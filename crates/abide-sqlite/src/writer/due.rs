@@ -9,8 +9,8 @@ use abide::{Buffer, InstanceKey, Timestamp, Wait};
 use rusqlite::{OptionalExtension, params};
 
 use super::batch::Batch;
-use super::inbox::State;
-use super::meet::{Tale, Unmet, heard};
+use super::inbox::{Candidate, State};
+use super::meet::{Open, Tale, heard, since};
 use crate::failure::Trouble;
 use crate::waits;
 
@@ -32,62 +32,61 @@ impl Batch<'_> {
         if self.head(key)?.is_none() {
             return Ok(());
         }
-        let open = waits::open(self.connection, key)?;
+        let mut open = Open::of(waits::open(self.connection, key)?);
         let mut tale = Tale::new();
-        self.decide_due(key, &open, &mut tale)?;
+        self.decide_due(key, &mut open, &mut tale)?;
         self.happen(key, tale)?;
         self.look_again(key)
     }
 
     /// What became visible meets waits or lies; then waits past their deadline look once more into
-    /// the buffer, for what was sent without waking, and give up.
+    /// the buffer, for what was sent without waking, and give up; then others may have what these
+    /// held.
     pub(super) fn decide_due(
         &mut self,
         key: InstanceKey,
-        open: &[Wait],
+        open: &mut Open,
         tale: &mut Tale,
     ) -> Result<(), Trouble> {
-        let mut unmet = Unmet::of(open);
-        self.ripen(key, &mut unmet, tale)?;
-        let mut late = unmet.into_waits();
-        late.retain(|wait| has_expired(wait, self.now));
-        let meetings = self
-            .meet_buffered(key, &late, late.len(), |wait, entry| heard(wait, entry.visible_at))?;
-        for (by, wait) in &meetings {
-            self.fulfil(wait, by, tale)?;
-        }
-        late.retain(|wait| meetings.iter().all(|(_, met)| met.key != wait.key));
+        self.ripen(key, open, tale)?;
+        let now = self.now;
+        let is_late = |wait: &Wait| has_expired(wait, now);
+        let candidates = self.heard_by(key, open, is_late)?;
+        // Who had given up by then expires; it does not lose.
+        let may_lose = |wait: &Wait, entry: &Candidate| heard(wait, entry.visible_at);
+        let may_have = |wait: &Wait, entry: &Candidate| is_late(wait) && may_lose(wait, entry);
+        let met = self.offer_all(open, &candidates, may_have, may_lose)?;
+        met.into_iter().for_each(|settled| settled.tell(tale));
+        let mut late = open.close(is_late);
         late.sort_by_key(|wait| (wait.timeout_at, wait.key));
+        let mut freed = Vec::new();
         for wait in &late {
             self.expire(wait)?;
             tale.push(expired(wait));
+            freed.append(&mut self.release(wait)?);
         }
-        Ok(())
+        self.return_to(key, open, freed, tale)
     }
 
     /// What became visible is accepted as if it had just come.
-    fn ripen(
-        &mut self,
-        key: InstanceKey,
-        unmet: &mut Unmet,
-        tale: &mut Tale,
-    ) -> Result<(), Trouble> {
+    fn ripen(&mut self, key: InstanceKey, open: &mut Open, tale: &mut Tale) -> Result<(), Trouble> {
         for (entry, wakes) in self.ripe(key)? {
-            let since = entry.visible_at.unwrap_or(entry.received_at);
-            let met = unmet.meet(entry.kind, &entry.name, |wait| wakes && heard(wait, since));
-            for wait in &met {
-                self.fulfil(wait, &entry, tale)?;
+            let since = since(&entry);
+            let may_lose = |wait: &Wait| heard(wait, since);
+            let may_have = |wait: &Wait| wakes && may_lose(wait);
+            if let Some(met) = self.offer(open, &entry, may_have, may_lose)? {
+                met.tell(tale);
+                continue;
             }
-            let state = match entry.buffer {
-                _ if !met.is_empty() => State::Consumed,
-                Buffer::None => State::Dropped,
-                Buffer::Latest | Buffer::Queue => State::Pending,
-            };
-            if state == State::Pending && entry.buffer == Buffer::Latest {
+            if entry.buffer == Buffer::None {
+                self.move_to(entry.key, State::Dropped)?;
+                continue;
+            }
+            if entry.buffer == Buffer::Latest {
                 let older = self.older(key, entry.kind, &entry.name, (since, entry.key))?;
                 self.supersede(&older, tale)?;
             }
-            self.move_to(entry.key, state)?;
+            self.move_to(entry.key, State::Pending)?;
         }
         Ok(())
     }

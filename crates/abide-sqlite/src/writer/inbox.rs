@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use abide::history::EntryKind;
-use abide::meeting::{BufferLoad, kept, of_sent};
-use abide::{Buffer, Buffered, Delivered, Delivery, InstanceKey, Json, Kind, Timestamp};
-use rusqlite::{OptionalExtension, params};
+use abide::meeting::{BufferLoad, Fate, Met, kept, of_sent};
+use abide::{Buffered, Delivered, Delivery, InstanceKey, Json, Kind, Timestamp};
+use rusqlite::{OptionalExtension, Row, params};
 
 use super::batch::Batch;
-use super::meet::Tale;
+use super::meet::{Tale, since};
 use crate::failure::Trouble;
 use crate::inbox::{self, select_inbox};
 
@@ -21,16 +21,28 @@ const FORGOTTEN_AT_ONCE: i64 = 8;
 pub(super) enum State {
     Pending,
     Delayed,
+    Held,
     Consumed,
     Superseded,
     Dropped,
 }
 
 impl State {
+    /// Where something stands that meets these.
+    pub(super) fn of(met: &Met) -> Self {
+        if met.fulfils.is_empty() { Self::Held } else { Self::Consumed }
+    }
+
+    /// Whether it is kept for later.
+    pub(super) fn is_buffered(self) -> bool {
+        matches!(self, Self::Pending | Self::Delayed | Self::Held)
+    }
+
     fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Delayed => "delayed",
+            Self::Held => "held",
             Self::Consumed => "consumed",
             Self::Superseded => "superseded",
             Self::Dropped => "dropped",
@@ -45,6 +57,13 @@ pub(super) struct Candidate {
     pub(super) key: i64,
     pub(super) kind: Kind,
     pub(super) name: Arc<str>,
+}
+
+impl Candidate {
+    pub(super) fn of(entry: &Buffered) -> Self {
+        let (key, kind, name) = (entry.key, entry.kind, Arc::clone(&entry.name));
+        Self { visible_at: since(entry), key, kind, name }
+    }
 }
 
 /// Ordered by visible time, then acceptance.
@@ -98,20 +117,76 @@ impl Batch<'_> {
         Ok(answer.optional()?)
     }
 
-    /// What an instance keeps for later, read from indexes alone.
-    pub(super) fn load(&self, key: InstanceKey) -> Result<BufferLoad, Trouble> {
+    /// Whether an instance has something that was sent without waking and is still there.
+    pub(super) fn has_quiet(&self, key: InstanceKey) -> Result<bool, Trouble> {
+        let mut select = self.connection.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_quiet
+               WHERE instance = ?1 AND wake = 0 AND (state = 'pending' OR state = 'delayed'))",
+        )?;
+        Ok(select.query_row([key.0], |row| row.get(0))?)
+    }
+
+    /// Whether something is in the buffer.
+    pub(super) fn is_pending(&self, entry: i64) -> Result<bool, Trouble> {
+        let mut select =
+            self.connection.prepare_cached("SELECT state = 'pending' FROM inbox WHERE key = ?1")?;
+        Ok(select.query_row([entry], |row| row.get(0)).optional()?.unwrap_or(false))
+    }
+
+    /// What was sent without waking and is visible.
+    pub(super) fn quiet(&self, key: InstanceKey) -> Result<Vec<Candidate>, Trouble> {
+        let found = inbox::all(
+            self.connection,
+            select_inbox!(
+                "INDEXED BY inbox_quiet
+                  WHERE instance = ?1 AND wake = 0 AND (state = 'pending' OR state = 'delayed')
+                    AND visible_at <= ?2"
+            ),
+            [key.0, self.now.0],
+        )?;
+        Ok(found.iter().map(Candidate::of).collect())
+    }
+
+    /// The key of something that was sent, by its id.
+    pub(super) fn entry_of(&self, key: InstanceKey, id: &str) -> Result<Option<i64>, Trouble> {
+        let mut select = self
+            .connection
+            .prepare_cached("SELECT key FROM inbox WHERE instance = ?1 AND id = ?2")?;
+        Ok(select.query_row(params![key.0, id], |row| row.get(0)).optional()?)
+    }
+
+    /// What an instance keeps for later, read from indexes alone, without what this delivery
+    /// replaces.
+    pub(super) fn load(
+        &self,
+        key: InstanceKey,
+        delivery: &Delivery,
+        fate: &Fate,
+    ) -> Result<BufferLoad, Trouble> {
         let mut select = self.connection.prepare_cached(
             "SELECT count(*), coalesce(sum(size), 0) FROM (
                  SELECT size FROM inbox INDEXED BY inbox_pending
                   WHERE instance = ?1 AND state = 'pending'
                   UNION ALL
                  SELECT size FROM inbox INDEXED BY inbox_delayed
-                  WHERE instance = ?1 AND state = 'delayed')",
+                  WHERE instance = ?1 AND state = 'delayed'
+                  UNION ALL
+                 SELECT size FROM inbox INDEXED BY inbox_held
+                  WHERE instance = ?1 AND state = 'held')",
         )?;
-        let count = |found: i64| usize::try_from(found).unwrap_or(usize::MAX);
-        Ok(select.query_row([key.0], |row| {
-            Ok(BufferLoad { entries: count(row.get(0)?), bytes: count(row.get(1)?) })
-        })?)
+        let mut load = select.query_row([key.0], load_of)?;
+        if *fate == Fate::Replaces {
+            let mut select = self.connection.prepare_cached(
+                "SELECT count(*), coalesce(sum(size), 0) FROM inbox
+                  WHERE instance = ?1 AND kind = ?2 AND name = ?3 AND state = 'pending'
+                    AND buffer = 'latest'",
+            )?;
+            let replaced = select
+                .query_row(params![key.0, delivery.kind.as_str(), &*delivery.name], load_of)?;
+            load.entries = load.entries.saturating_sub(replaced.entries);
+            load.bytes = load.bytes.saturating_sub(replaced.bytes);
+        }
+        Ok(load)
     }
 
     /// Stores something that was accepted, with the answer it got, and forgets ids that are older
@@ -124,7 +199,6 @@ impl Batch<'_> {
         delivered: u32,
     ) -> Result<Buffered, Trouble> {
         let sent = kept(delivery, self.keys.inbox(), self.now);
-        let buffered = matches!(state, State::Pending | State::Delayed);
         let mut insert = self.connection.prepare_cached(
             "INSERT INTO inbox (key, instance, nth, id, kind, name, payload, size, received_at,
                  visible_at, consumed_at, source, wake, buffer, state, delivered, buffered)
@@ -148,10 +222,13 @@ impl Batch<'_> {
             sent.buffer.as_str(),
             state.as_str(),
             delivered,
-            buffered,
+            state.is_buffered(),
         ];
         let nth: i64 = insert.query_row(values, |row| row.get(0))?;
         self.claims.note_mail(key);
+        if !delivery.wake && state.is_buffered() {
+            self.claims.note_quiet(key);
+        }
         self.bytes += sent.payload.as_ref().map_or(0, Json::size);
         self.forget(key, nth)?;
         Ok(sent)
@@ -168,6 +245,9 @@ impl Batch<'_> {
             "DELETE FROM inbox WHERE key IN (
                  SELECT key FROM inbox
                   WHERE instance = ?1 AND nth <= ?2 AND state <> 'pending' AND state <> 'delayed'
+                    AND NOT EXISTS (SELECT 1 FROM held h
+                          JOIN workflow_event_subscriptions w ON w.key = h.wait
+                         WHERE h.entry = inbox.key AND w.status = 'active')
                   ORDER BY nth LIMIT ?3)",
         )?;
         delete.execute(params![key.0, oldest, FORGOTTEN_AT_ONCE])?;
@@ -275,59 +355,24 @@ impl Batch<'_> {
         Ok(found)
     }
 
-    /// Gives back what was consumed, each to its place in the buffer, unless a newer one has taken
-    /// that. Answers with what is back.
-    pub(super) fn give_back(
-        &self,
-        key: InstanceKey,
-        ids: &[Arc<str>],
-        tale: &mut Tale,
-    ) -> Result<Vec<i64>, Trouble> {
-        let mut freed = Vec::new();
-        for id in ids {
-            freed.append(&mut inbox::all(
-                self.connection,
-                select_inbox!("WHERE instance = ?1 AND id = ?2 AND state = 'consumed'"),
-                params![key.0, &**id],
-            )?);
-        }
-        freed.sort_by_key(|entry| (entry.visible_at.unwrap_or(entry.received_at), entry.key));
-        freed.dedup_by_key(|entry| entry.key);
-        freed.iter().try_for_each(|entry| self.move_to(entry.key, State::Pending))?;
-        let mut returned = Vec::new();
-        for entry in &freed {
-            if entry.buffer == Buffer::Latest && self.has_newer(key, entry)? {
-                self.move_to(entry.key, State::Superseded)?;
-                tale.push(of_sent(EntryKind::EventSuperseded, entry));
-            } else {
-                tale.push(of_sent(EntryKind::EventBuffered, entry));
-                returned.push(entry.key);
-            }
-        }
-        Ok(returned)
-    }
-
-    fn has_newer(&self, key: InstanceKey, entry: &Buffered) -> Result<bool, Trouble> {
-        let mut select = self.connection.prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM inbox
-               WHERE instance = ?1 AND kind = ?2 AND name = ?3 AND state = 'pending'
-                 AND (visible_at, key) > (?4, ?5))",
-        )?;
-        let since = entry.visible_at.unwrap_or(entry.received_at);
-        let values = params![key.0, entry.kind.as_str(), &*entry.name, since.0, entry.key];
-        Ok(select.query_row(values, |row| row.get(0))?)
-    }
-
-    /// Discards what is buffered: its instance ends.
+    /// Discards what is buffered: its instance ends. What an open wait holds is for whoever calls
+    /// that off.
     pub(super) fn discard(&self, key: InstanceKey, tale: &mut Tale) -> Result<(), Trouble> {
         let left = inbox::buffer(self.connection, key)?;
-        let mut update = self
-            .connection
-            .prepare_cached("UPDATE inbox SET state = 'discarded' WHERE key = ?1")?;
+        let mut update = self.connection.prepare_cached(
+            "UPDATE inbox SET state = 'discarded' WHERE key = ?1 AND state <> 'held'",
+        )?;
         for entry in &left {
-            update.execute([entry.key])?;
-            tale.push(of_sent(EntryKind::EventDiscarded, entry));
+            if update.execute([entry.key])? > 0 {
+                tale.push(of_sent(EntryKind::EventDiscarded, entry));
+            }
         }
         Ok(())
     }
+}
+
+/// Reads how many entries there are, and their size.
+fn load_of(row: &Row<'_>) -> rusqlite::Result<BufferLoad> {
+    let count = |found: i64| usize::try_from(found).unwrap_or(usize::MAX);
+    Ok(BufferLoad { entries: count(row.get(0)?), bytes: count(row.get(1)?) })
 }

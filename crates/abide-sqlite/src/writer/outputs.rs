@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use abide::meeting::{has_expired, output_arrived};
+use abide::meeting::has_expired;
 use abide::store::Hint;
 use abide::{Json, Output};
 use rusqlite::params;
 
 use super::batch::Batch;
 use super::commit::Speaker;
+use super::meet::{Open, Tale};
 use crate::failure::Trouble;
 use crate::waits::{self, select_waits};
 
@@ -37,8 +38,15 @@ impl Batch<'_> {
         )?;
         let now = self.now;
         for wait in open.iter().filter(|wait| !has_expired(wait, now)) {
-            self.close_fulfilled(wait, None)?;
-            self.arrive(wait.instance, output_arrived(wait, value))?;
+            let mut open = match wait.race {
+                Some(_) => Open::of(waits::open(self.connection, wait.instance)?),
+                None => Open::of(vec![wait.clone()]),
+            };
+            // It may have lost to one that was met a moment ago.
+            let Some(place) = open.place(wait.key) else { continue };
+            let mut tale = Tale::new();
+            self.meet_output(&mut open, place, value)?.tell(&mut tale);
+            self.happen(wait.instance, tale)?;
         }
         Ok(())
     }

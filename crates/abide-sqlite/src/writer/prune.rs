@@ -39,6 +39,10 @@ impl Batch<'_> {
     /// keys are not used again.
     pub(super) fn forget_mail(&self, key: InstanceKey) -> Result<(), Trouble> {
         for delete in [
+            "DELETE FROM held WHERE wait IN (
+                 SELECT key FROM workflow_event_subscriptions
+                  WHERE workflow_instance_id = (SELECT id FROM instances WHERE key = ?1)
+                    AND instance = ?1)",
             "DELETE FROM workflow_event_subscriptions
               WHERE workflow_instance_id = (SELECT id FROM instances WHERE key = ?1)
                 AND instance = ?1",

@@ -2,7 +2,10 @@
 
 use abide::history::{Entries, Entry, EntryKind};
 use abide::store::{Commit, Committed, IfExists, Started, Store};
-use abide::{Error, InstanceId, Json, NewInstance, Park, Phase, Transition};
+use abide::{
+    Buffer, Delivery, Error, Hears, InstanceId, Json, Kind, NewInstance, NewWait, OnTerminal, Park,
+    Phase, Transition,
+};
 use rusqlite::ffi;
 
 use crate::SqliteStore;
@@ -67,6 +70,48 @@ async fn a_commit_that_changed_nothing_gives_claims_and_keys_back() {
     assert_eq!(end().await.unwrap(), Committed::Stored, "the claim was given back");
     let started = store.start(vec![new("b")], IfExists::Error).await.unwrap();
     assert!(matches!(started[..], [Started::Running { key: next, .. }] if next.0 == key.0 + 1));
+}
+
+#[tokio::test]
+async fn what_a_failed_commit_found_quietly_is_found_by_the_next() {
+    let store = SqliteStore::open_temporary().await.unwrap();
+    let wait = NewWait {
+        id: "sub_w".into(),
+        step: "w".into(),
+        hears: Hears::Sent { kind: Kind::Signal, pattern: "go".into() },
+        filter: None,
+        race: None,
+        count: None,
+        timeout_at: None,
+    };
+    let first = Some(Transition { waits: vec![wait], ..Transition::default() });
+    let started =
+        store.start(vec![NewInstance { first, ..new("a") }], IfExists::Error).await.unwrap();
+    let [Started::Running { key, epoch, .. }] = started[..] else { panic!("{started:?}") };
+    let quiet = Delivery {
+        to: new("a").id,
+        kind: Kind::Signal,
+        name: "go".into(),
+        payload: None,
+        id: "s".into(),
+        source: None,
+        on_terminal: OnTerminal::Error,
+        visible_at: None,
+        wake: false,
+        buffer: Buffer::Queue,
+        refused: None,
+    };
+    store.deliver(quiet).await.unwrap();
+    let step = || {
+        let entries = Entries::of(&[Entry::new(EntryKind::StepCompleted)]);
+        let transition = Transition { entries, ..Transition::default() };
+        store.commit(Commit { key, run: 1, epoch, heard: i64::MAX, transition: transition.into() })
+    };
+    store.fail_next_commit(ffi::SQLITE_FULL);
+    assert!(step().await.is_err());
+    assert_eq!(store.buffer(&new("a").id).await.unwrap().len(), 1);
+    step().await.unwrap();
+    assert_eq!(store.buffer(&new("a").id).await.unwrap(), []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

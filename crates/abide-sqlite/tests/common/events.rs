@@ -60,6 +60,9 @@ pub(crate) fn waits(step: &str, kind: Kind, pattern: &str, timeout_at: Option<i6
         id: format!("sub_{step}").into(),
         step: step.into(),
         hears: Hears::Sent { kind, pattern: pattern.into() },
+        filter: None,
+        race: None,
+        count: None,
         timeout_at: timeout_at.map(Timestamp),
     }
 }

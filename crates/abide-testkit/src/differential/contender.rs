@@ -8,11 +8,11 @@ use abide::lifecycle::Control;
 use abide::store::{Claimed, Commit, Due, Epoch, IfExists, Started, Store};
 use abide::{
     Filter, InstanceId, InstanceKey, Listed, NewInstance, Page, Result, Timestamp, Transition,
-    Wait, WaitFilter,
+    WaitFilter,
 };
 
 use super::operation::{Known, Operation, Speaker};
-use super::view::{View, by_acceptance, ranked};
+use super::view::{View, by_acceptance, ranked, without_keys};
 use crate::Recorder;
 use crate::fixture::id;
 
@@ -63,10 +63,7 @@ impl Contender {
                 words(store.fall_due(keys).await)
             }
             Operation::EditWait(id, timeout_at) => self.edit_wait(&id, timeout_at).await,
-            Operation::Waits(filter) => words(store.waits(filter).await.map(|mut waits| {
-                waits.iter_mut().for_each(|wait| wait.key = 0);
-                waits
-            })),
+            Operation::Waits(filter) => words(store.waits(filter).await.map(ranked)),
         }
     }
 
@@ -118,7 +115,7 @@ impl Contender {
     /// In which words it is refused is left to the store.
     async fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> String {
         match self.store.edit_wait(id, timeout_at).await {
-            Ok(wait) => format!("{:?}", Wait { key: 0, ..wait }),
+            Ok(wait) => words(Ok(without_keys(wait))),
             Err(refused) => refused.code().to_owned(),
         }
     }

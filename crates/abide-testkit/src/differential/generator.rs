@@ -29,17 +29,19 @@ pub(super) struct Generator {
     now: Timestamp,
     /// How many waits were made: each has an id of its own.
     waits: u32,
+    /// How many races were made: each has a name of its own.
+    races: u32,
     /// The number of the last id that something was sent under.
     sent: u32,
 }
 
 impl Generator {
     pub(super) fn new(seed: u64, now: Timestamp) -> Self {
-        Self { random: fastrand::Rng::with_seed(seed), now, waits: 0, sent: 0 }
+        Self { random: fastrand::Rng::with_seed(seed), now, waits: 0, races: 0, sent: 0 }
     }
 
     pub(super) fn operation(&mut self) -> Operation {
-        match self.random.u32(..140) {
+        match self.random.u32(..180) {
             100.. => self.event_operation(),
             0..10 => self.advance(),
             10 => Operation::Attach,

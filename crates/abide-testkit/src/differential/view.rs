@@ -6,16 +6,17 @@ use abide::history::Recorded;
 use abide::store::Due;
 use abide::{Buffered, Instance, InstanceId, InstanceKey, Output, Wait};
 
-pub(super) struct View {
-    pub(super) instances: Vec<Instance>,
-    pub(super) histories: Vec<(InstanceId, Vec<Recorded>)>,
-    pub(super) waits: Vec<Wait>,
-    pub(super) buffers: Vec<(InstanceId, Vec<Buffered>)>,
-    pub(super) outputs: Vec<(InstanceId, Vec<Output>)>,
-    pub(super) runnable: Vec<InstanceKey>,
-    pub(super) due: Vec<Due>,
+#[derive(Default)]
+pub(crate) struct View {
+    pub(crate) instances: Vec<Instance>,
+    pub(crate) histories: Vec<(InstanceId, Vec<Recorded>)>,
+    pub(crate) waits: Vec<Wait>,
+    pub(crate) buffers: Vec<(InstanceId, Vec<Buffered>)>,
+    pub(crate) outputs: Vec<(InstanceId, Vec<Output>)>,
+    pub(crate) runnable: Vec<InstanceKey>,
+    pub(crate) due: Vec<Due>,
     /// What was heard since the last view.
-    pub(super) hints: Vec<String>,
+    pub(crate) hints: Vec<String>,
 }
 
 impl View {
@@ -33,13 +34,18 @@ impl View {
 }
 
 /// Waits with their rank in place of their key, which is the store's own.
-pub(super) fn ranked(mut waits: Vec<Wait>) -> Vec<Wait> {
+pub(super) fn ranked(waits: Vec<Wait>) -> Vec<Wait> {
     let mut keys: Vec<i64> = waits.iter().map(|wait| wait.key).collect();
     keys.sort_unstable();
-    for wait in &mut waits {
-        wait.key = rank(&keys, wait.key);
-    }
-    waits
+    let ranked = |wait: Wait| Wait { key: rank(&keys, wait.key), ..without_keys(wait) };
+    waits.into_iter().map(ranked).collect()
+}
+
+/// A wait without its key and those of what it holds. What it holds is known by its id.
+pub(super) fn without_keys(mut wait: Wait) -> Wait {
+    wait.key = 0;
+    wait.count.iter_mut().flat_map(|count| &mut count.held).for_each(|held| held.key = 0);
+    wait
 }
 
 /// What is buffered with its rank in the order of acceptance in place of its key.

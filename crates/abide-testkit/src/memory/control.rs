@@ -2,8 +2,8 @@
 
 use abide::history::{Entries, Entry};
 use abide::lifecycle::{Control, Decision, decide};
-use abide::store::Hint;
-use abide::{Error, Instance, InstanceId, InstanceKey, Phase, Result, Terminate};
+use abide::store::{Due, Hint};
+use abide::{Error, Instance, InstanceId, InstanceKey, Phase, Result, Terminate, Timestamp};
 
 use super::mailbox::Mailbox;
 use super::state::State;
@@ -38,6 +38,7 @@ impl State {
                 kept.instance.paused = false;
                 self.arrive(key, &entry)?;
             }
+            Decision::Wake(at) => self.nudge(key, at)?,
             Decision::Restart(entries) => {
                 let input = kept.instance.input.clone();
                 self.let_go(key, control)?;
@@ -71,6 +72,29 @@ impl State {
             instance.phase = Phase::Running;
             instance.wake_at = None;
             self.hints.push(Hint::Runnable(key));
+        }
+        Ok(())
+    }
+
+    /// Has a parked instance looked at, now or at a moment.
+    fn nudge(&mut self, key: InstanceKey, at: Option<Timestamp>) -> Result<()> {
+        let now = self.now;
+        let instance = &mut self.kept(key)?.instance;
+        instance.updated_at = now;
+        if instance.paused || !matches!(instance.phase, Phase::Waiting | Phase::Sleeping) {
+            return Ok(());
+        }
+        match at.filter(|at| *at > now) {
+            None => {
+                instance.phase = Phase::Running;
+                instance.wake_at = None;
+                self.hints.push(Hint::Runnable(key));
+            }
+            Some(at) if instance.wake_at.is_none_or(|wake_at| at < wake_at) => {
+                instance.wake_at = Some(at);
+                self.hints.push(Hint::Due(Due { at, key }));
+            }
+            Some(_) => {}
         }
         Ok(())
     }

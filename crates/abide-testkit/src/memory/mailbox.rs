@@ -51,7 +51,7 @@ impl Waiter {
     }
 
     /// Gives up what it had.
-    fn let_go(&mut self) -> Vec<i64> {
+    pub(super) fn let_go(&mut self) -> Vec<i64> {
         let held = self.wait.count.as_mut().map(|count| std::mem::take(&mut count.held));
         let held = held.unwrap_or_default().into_iter().map(|held| held.key);
         held.chain(self.mail.take()).collect()
@@ -172,7 +172,7 @@ impl Mailbox {
         let buffered = mail.entry(EntryKind::EventBuffered);
         self.mail.insert(key, mail);
         match fate {
-            Fate::Meets(_) => row.extend(self.offer(key, now, |_| true).into_row()),
+            Fate::Meets(_) => row.extend(self.offer(key, now, |_| true, |_| true).into_row()),
             Fate::Replaces => row.extend(self.supersede(key)),
             Fate::Kept | Fate::Later | Fate::Dropped | Fate::Ignored => {}
         }
@@ -183,12 +183,13 @@ impl Mailbox {
     }
 
     /// Offers mail to those open waits that may have it. What meets one is consumed, or held until
-    /// there is enough of it.
+    /// there is enough of it. Others may lose a race to those that are met.
     pub(super) fn offer(
         &mut self,
         key: i64,
         now: Timestamp,
         may_have: impl Fn(&Wait) -> bool,
+        may_lose: impl Fn(&Wait) -> bool,
     ) -> Settled {
         let sent = self.mail(key).sent.clone();
         let mut settled = Settled::default();
@@ -200,9 +201,8 @@ impl Mailbox {
             .collect();
         let waits: Vec<Wait> = open.iter().map(|place| self.waits[*place].wait.clone()).collect();
         let met = meet(&waits, &sent);
-        for (place, to) in met.lost {
-            self.waits[open[place]].wait.status = WaitStatus::Cancelled;
-            settled.lost.insert(waits[place].key, lost(&waits[place], &waits[to]));
+        for place in &met.fulfils {
+            settled.extend(self.lose_to(&waits[*place], &may_lose));
         }
         for (place, distinct) in met.held_by {
             self.waits[open[place]].hold(&sent, distinct);
@@ -218,6 +218,20 @@ impl Mailbox {
             self.remove(key);
             self.waits[open[place]].fulfil(Some(&sent), now);
             settled.insert(wait, fulfilled(wait, &before, &sent));
+        }
+        settled
+    }
+
+    /// Cancels those that race with a wait which is met.
+    pub(super) fn lose_to(&mut self, winner: &Wait, may_lose: impl Fn(&Wait) -> bool) -> Settled {
+        let mut settled = Settled::default();
+        let rivals = self.waits.iter_mut().filter(|waiter| {
+            let Waiter { wait, .. } = waiter;
+            waiter.is_open() && wait.key != winner.key && wait.race == winner.race && may_lose(wait)
+        });
+        for rival in rivals.filter(|_| winner.race.is_some()) {
+            rival.wait.status = WaitStatus::Cancelled;
+            settled.lost.insert(rival.wait.key, lost(&rival.wait, winner));
         }
         settled
     }
@@ -250,16 +264,24 @@ impl Mailbox {
         // What came in time without waking anybody still counts.
         for key in self.visible(now) {
             let since = self.mail(key).since();
-            let late = |wait: &Wait| has_expired(wait, now) && !has_expired(wait, since);
-            row.extend(self.offer(key, now, late).into_row());
+            // Who had given up by then expires; it does not lose.
+            let heard = |wait: &Wait| !has_expired(wait, since);
+            let late = |wait: &Wait| has_expired(wait, now) && heard(wait);
+            row.extend(self.offer(key, now, late, heard).into_row());
         }
         let (freed, gave_up) = self.expire(now);
         row.extend(gave_up);
-        let (returned, back) = self.give_back(freed);
-        row.extend(back);
+        row.extend(self.return_all(freed, now));
+        row
+    }
+
+    /// Gives back what waits let go, and offers it to those that were open when it became visible.
+    pub(super) fn return_all(&mut self, freed: Vec<i64>, now: Timestamp) -> Vec<Entry> {
+        let (returned, mut row) = self.give_back(freed);
         for key in returned {
             let since = self.mail(key).since();
-            row.extend(self.offer(key, now, |wait| !has_expired(wait, since)).into_row());
+            let heard = |wait: &Wait| !has_expired(wait, since);
+            row.extend(self.offer(key, now, heard, |_| true).into_row());
         }
         row
     }
@@ -269,7 +291,8 @@ impl Mailbox {
         self.put(key, Place::Kept);
         let mail = self.mail(key);
         let (since, wakes, policy) = (mail.since(), mail.wakes, mail.sent.buffer);
-        let met = self.offer(key, now, |wait| wakes && !has_expired(wait, since)).into_row();
+        let heard = |wait: &Wait| !has_expired(wait, since);
+        let met = self.offer(key, now, |wait| wakes && heard(wait), heard).into_row();
         match policy {
             _ if self.mail(key).place != Place::Kept => met,
             Buffer::Latest => self.supersede(key),
@@ -358,9 +381,11 @@ impl Mailbox {
         row
     }
 
-    /// Discards whatever is pending.
+    /// Discards whatever is pending. What an open wait holds is for whoever cancels that.
     pub(super) fn discard(&mut self) -> Vec<Entry> {
-        let pending: Vec<i64> = self.pending().iter().map(|mail| mail.sent.key).collect();
+        let is_held = |mail: &&Mail| mail.place == Place::Held;
+        let pending = self.pending().into_iter().filter(|mail| !is_held(mail));
+        let pending: Vec<i64> = pending.map(|mail| mail.sent.key).collect();
         self.remove_all(&pending, EntryKind::EventDiscarded)
     }
 }

@@ -25,9 +25,14 @@ impl State {
         self.hints.push(Hint::OutputSet(id, output));
         let filter = WaitFilter { status: Some(WaitStatus::Active), ..WaitFilter::default() };
         for wait in self.waits(&filter) {
-            if wait.hears == hears && !has_expired(&wait, now) {
-                self.wait(wait.instance, wait.key)?.fulfil(None, now);
-                self.arrive(wait.instance, &output_arrived(&wait, value))?;
+            let waiter = self.wait(wait.instance, wait.key)?;
+            // It may have lost to one that was met a moment ago.
+            if wait.hears == hears && waiter.is_open() && !has_expired(&wait, now) {
+                waiter.fulfil(None, now);
+                let mailbox = &mut self.kept(wait.instance)?.mailbox;
+                let mut row = mailbox.lose_to(&wait, |_| true).into_row();
+                row.push(output_arrived(&wait, value));
+                self.happen(wait.instance, &row)?;
             }
         }
         Ok(())

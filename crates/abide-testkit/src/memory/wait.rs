@@ -27,14 +27,16 @@ impl State {
         for key in mailbox.visible(now) {
             let mail = mailbox.mail(key);
             let (since, is_new) = (mail.since(), returned.contains(&key) || !mail.wakes);
-            settled.extend(mailbox.offer(key, now, |wait| {
-                wait.key > before || (is_new && !has_expired(wait, since))
-            }));
+            let may_have = |wait: &Wait| wait.key > before || (is_new && !has_expired(wait, since));
+            settled.extend(mailbox.offer(key, now, may_have, |_| true));
         }
+        let mut freed = Vec::new();
         for wait in mailbox.open().into_iter().filter(|wait| wait.key > before) {
-            settled.extend(self.settle(key, &wait)?);
+            settled.extend(self.settle(key, &wait, &mut freed)?);
         }
-        self.happen(key, &settled.into_row())
+        let mut row = settled.into_row();
+        row.extend(self.kept(key)?.mailbox.return_all(freed, now));
+        self.happen(key, &row)
     }
 
     fn register(&mut self, key: InstanceKey, new: &NewWait) -> Result<()> {
@@ -64,15 +66,20 @@ impl State {
 
     /// What a wait comes to that nothing in the buffer met: an output that is there already, or a
     /// deadline that has passed.
-    fn settle(&mut self, key: InstanceKey, wait: &Wait) -> Result<Settled> {
+    fn settle(&mut self, key: InstanceKey, wait: &Wait, freed: &mut Vec<i64>) -> Result<Settled> {
         let (now, output) = (self.now, self.output_for(&wait.hears));
-        let held = self.kept(key)?.mailbox.waits.iter_mut().find(|held| held.wait.key == wait.key);
         let mut settled = Settled::default();
-        if let (Some(held), Some(value)) = (held, &output) {
-            held.fulfil(None, now);
+        let waiter = self.wait(key, wait.key)?;
+        if !waiter.is_open() {
+            return Ok(settled);
+        }
+        if let Some(value) = &output {
+            waiter.fulfil(None, now);
             settled.insert(wait, output_arrived(wait, value));
+            settled.extend(self.kept(key)?.mailbox.lose_to(wait, |_| true));
         } else if has_expired(wait, now) {
-            self.wait(key, wait.key)?.wait.status = WaitStatus::Expired;
+            waiter.wait.status = WaitStatus::Expired;
+            freed.extend(waiter.let_go());
             settled.insert(wait, expired(wait));
         }
         Ok(settled)

@@ -11,14 +11,17 @@ use tokio::sync::mpsc;
 use crate::config::Config;
 use crate::cx::Cx;
 use crate::error::{BoxError, Result};
+use crate::json::Json;
+use crate::replacement::{Replace, StepCall};
 use crate::store::Store;
 use crate::time::{Clock, SystemClock};
 use crate::workflow::{Registry, Workflow};
 
 use super::idle::Idle;
-use super::listener::{Ear, OutputWaiters, Waiters};
+use super::listener::Ear;
 use super::residents::Residents;
 use super::timers::Timers;
+use super::waiters::Waiters;
 use super::{Alive, Engine, Env, Inner, RUNNING, claims, idle, prune, timers};
 
 /// An engine in the making; see [`Engine::builder`].
@@ -28,6 +31,7 @@ pub struct Builder {
     registry: Registry,
     config: Config,
     clock: Arc<dyn Clock>,
+    replace: Option<Box<Replace>>,
 }
 
 impl Builder {
@@ -37,6 +41,7 @@ impl Builder {
             registry: Registry::default(),
             config: Config::default(),
             clock: Arc::new(SystemClock::default()),
+            replace: None,
         }
     }
 
@@ -70,6 +75,16 @@ impl Builder {
         self
     }
 
+    /// For tests: asks `replace` before the function of a step is called, at every attempt. What it
+    /// answers is recorded as if the function had; with `None` the function is called.
+    pub fn replace_steps<R>(mut self, replace: R) -> Self
+    where
+        R: Fn(&StepCall<'_>) -> Option<Result<Json, BoxError>> + Send + Sync + 'static,
+    {
+        self.replace = Some(Box::new(replace));
+        self
+    }
+
     /// Starts the engine: it takes over the store and goes on with everything in it.
     ///
     /// # Errors
@@ -77,15 +92,16 @@ impl Builder {
     pub async fn start(self) -> Result<Engine> {
         self.registry.check()?;
         let (claims, to_claim) = mpsc::unbounded_channel();
-        let clock = Arc::clone(&self.clock);
+        let Self { store, registry, config, clock, replace } = self;
         let inner = Arc::new(Inner {
-            timers: Timers::new(self.config.timers_horizon),
-            idle: Idle::new(Arc::clone(&clock), &self.config),
-            env: Arc::new(Env { clock, config: self.config, registry: self.registry }),
-            store: self.store,
+            timers: Timers::new(config.timers_horizon, config.sweep_interval),
+            idle: Idle::new(Arc::clone(&clock), &config),
+            env: Arc::new(Env { clock, config, registry, replace }),
+            store,
             residents: Residents::default(),
             waiters: Waiters::default(),
-            output_waiters: OutputWaiters::default(),
+            output_waiters: Waiters::default(),
+            settling: Waiters::default(),
             claims,
             phase: AtomicU8::new(RUNNING),
         });

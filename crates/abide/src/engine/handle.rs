@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::duration::IntoDuration;
 use crate::error::{Error, Result};
 use crate::event::{Buffered, Delivered};
 use crate::failure::Failure;
@@ -70,7 +71,7 @@ impl Handle {
     /// [`Error::InstanceNotFound`], [`Error::ShutDown`] when the engine stops before that, or the
     /// store's own.
     pub async fn ended(&self) -> Result<Ended> {
-        let told = self.inner.waiters.add(&self.id);
+        let told = self.inner.waiters.add(self.id.clone());
         // What is in memory will tell us. Anything else may have ended before we asked.
         if !self.key.is_some_and(|key| self.inner.residents.is_live(key)) {
             let instance = self.instance().await;
@@ -86,6 +87,30 @@ impl Handle {
             self.inner.waiters.forget_all();
         }
         told.await.map_err(|_| Error::ShutDown)
+    }
+
+    /// Waits until the instance rests: it has ended, is paused, or waits or sleeps with everything
+    /// that came before seen. After a [`Handle::send_event`], that is when the workflow has dealt with
+    /// the event as far as it can.
+    ///
+    /// # Errors
+    /// [`Error::InstanceNotFound`], [`Error::ShutDown`] when the engine stops before that, or the
+    /// store's own.
+    pub async fn settled(&self) -> Result<Instance> {
+        loop {
+            let told = self.inner.settling.add(self.id.clone());
+            let instance = self.instance().await;
+            if !matches!(&instance, Ok(instance) if instance.status() == Status::Running) {
+                drop(told);
+                self.inner.settling.forget_closed(&self.id);
+                return instance;
+            }
+            if self.inner.is_killed() {
+                // Asked after everybody who waits was told.
+                self.inner.settling.forget_all();
+            }
+            told.await.map_err(|_| Error::ShutDown)?;
+        }
     }
 
     /// Everything the store knows about the instance.
@@ -224,13 +249,21 @@ impl Handle {
     /// Waits until it has published a value.
     ///
     /// # Errors
-    /// As [`Handle::output`], and [`Error::ShutDown`] when the engine stops before that.
+    /// As [`Handle::output`], [`Error::NotRunning`] when it ends without, and [`Error::ShutDown`] when
+    /// the engine stops before that.
     pub async fn wait_for_output<T: DeserializeOwned>(&self, key: &str) -> Result<T> {
-        let told = self.inner.output_waiters.add(&self.id, key);
+        let told = self.inner.output_waiters.add((self.id.clone(), key.into()));
         if let Some(value) = self.output(key).await? {
             return Ok(value);
         }
-        told.await.map_err(|_| Error::ShutDown)?.decode()
+        tokio::select! {
+            value = told => value.map_err(|_| Error::ShutDown)?.decode(),
+            ended = self.ended() => {
+                let Ended { id, status, .. } = ended?;
+                // It may have set it with its last commit.
+                self.output(key).await?.ok_or(Error::NotRunning { id, status })
+            }
+        }
     }
 
     /// Pauses: what runs now finishes and is recorded, nothing new begins.
@@ -249,6 +282,21 @@ impl Handle {
     /// store's own.
     pub async fn resume(&self) -> Result<Instance> {
         self.control(Control::Resume).await
+    }
+
+    /// Has it looked at, at once or after a delay: for what was sent without waking it. Nothing else
+    /// needs this, whatever happens to an instance wakes it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidTransition`] when it has ended, a delay that is none,
+    /// [`Error::InstanceNotFound`], or the store's own.
+    pub async fn wake(&self, delay: impl IntoDuration) -> Result<Instance> {
+        let delay = delay.into_duration().map_err(|refused| Error::Invalid {
+            what: "delay".into(),
+            message: refused.to_string(),
+        })?;
+        let at = (!delay.is_zero()).then(|| self.inner.env.clock.now().after(delay));
+        self.control(Control::Wake { at }).await
     }
 
     /// Ends it for good.

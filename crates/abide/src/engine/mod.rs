@@ -11,6 +11,7 @@ mod prune;
 mod residents;
 mod start;
 mod timers;
+mod waiters;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -20,9 +21,11 @@ use tokio::sync::mpsc;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::id::{InstanceId, InstanceKey};
+use crate::json::Json;
 use crate::listing::{Filter, Listed, Page};
+use crate::replacement::Replace;
 use crate::run::Resident;
-use crate::store::Store;
+use crate::store::{Ended, Store};
 use crate::time::Clock;
 use crate::workflow::Registry;
 
@@ -32,9 +35,9 @@ pub use outgoing::Outgoing;
 pub use start::Start;
 
 use idle::Idle;
-use listener::{OutputWaiters, Waiters};
-use residents::Residents;
+use residents::{Residents, Starting};
 use timers::Timers;
+use waiters::Waiters;
 
 /// Runs workflows on a store. Cheap to clone; the last clone to be dropped stops the engine as a
 /// crash would, so prefer [`Engine::shutdown`].
@@ -50,6 +53,8 @@ pub(crate) struct Env {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) config: Config,
     pub(crate) registry: Registry,
+    /// Asked before the function of a step is called; `None` outside tests.
+    pub(crate) replace: Option<Box<Replace>>,
 }
 
 impl Env {
@@ -65,8 +70,12 @@ pub(crate) struct Inner {
     pub(crate) residents: Residents,
     pub(crate) timers: Timers,
     pub(crate) idle: Idle,
-    waiters: Waiters,
-    output_waiters: OutputWaiters,
+    /// Who waits for an instance to end.
+    waiters: Waiters<InstanceId, Ended>,
+    /// Who waits for an output of an instance, by its key.
+    output_waiters: Waiters<(InstanceId, Arc<str>), Json>,
+    /// Who waits for an instance to rest.
+    settling: Waiters<InstanceId, ()>,
     /// Instances to be read from the store and run.
     claims: mpsc::UnboundedSender<InstanceKey>,
     phase: AtomicU8,
@@ -92,6 +101,13 @@ impl Inner {
         }
     }
 
+    /// A start was answered: whoever had to wait for that is read from the store.
+    fn started(&self, start: &Starting) {
+        for key in self.residents.started(start) {
+            self.load(key);
+        }
+    }
+
     fn load(&self, key: InstanceKey) {
         // The receiver is gone only when the engine is.
         let _ = self.claims.send(key);
@@ -112,6 +128,13 @@ impl Inner {
             resident.nudge();
         }
         self.waiters.forget_all();
+        self.output_waiters.forget_all();
+        self.settling.forget_all();
+    }
+
+    /// An instance rests, and the store shows it so.
+    pub(crate) fn rests(&self, id: &InstanceId) {
+        self.settling.tell(id, &());
     }
 }
 

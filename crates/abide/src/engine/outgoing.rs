@@ -67,6 +67,12 @@ impl Outgoing {
         }
     }
 
+    /// Its type, name or topic.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// With this payload. None at all is not the same as `null`.
     pub fn payload<T: Serialize + ?Sized>(mut self, payload: &T) -> Self {
         self.payload = Json::encode(payload).map(Some);

@@ -140,11 +140,14 @@ pub(super) async fn start_all(
     // In a task of its own: a caller who stops waiting must not leave a created instance idle.
     let (tell, told) = oneshot::channel();
     let inner_too = Arc::clone(inner);
+    // Before it is asked for: the store tells of what happens to a new instance before it answers.
+    let starting = inner.residents.starting();
     let create = inner.store.start(new, if_exists);
     let doubtful = ids.clone();
     tokio::spawn(async move {
         match create.await {
             Err(error) => {
+                inner_too.started(&starting);
                 let unknown = matches!(error, Error::OutcomeUnknown { .. });
                 // Whoever asked may have stopped waiting.
                 let _ = tell.send(Err(error));
@@ -152,7 +155,10 @@ pub(super) async fn start_all(
                     look_for(&inner_too, &doubtful).await;
                 }
             }
-            Ok(started) => let_loose(&inner_too, launches, &timeouts, &started, tell),
+            Ok(started) => {
+                let_loose(&inner_too, launches, &timeouts, &started, tell);
+                inner_too.started(&starting);
+            }
         }
     });
     let keys = told.await.map_err(|_| Error::ShutDown)??;

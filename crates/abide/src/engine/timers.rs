@@ -16,10 +16,16 @@ use super::Inner;
 /// Wake-ups read from the store at once: bounds memory when very many are due together.
 const PAGE: usize = 4096;
 
+/// Instances decided about in one transaction: what bounds how long the steps of others wait when very
+/// many fall due together.
+const DECIDED_AT_ONCE: usize = 64;
+
 /// See the module. Waking an instance too early or twice is harmless: it looks at the time itself.
 pub(crate) struct Timers {
     near: Mutex<Near>,
     horizon: Duration,
+    /// `sweep.interval`: how often everything is read anew, because a hint may have been lost.
+    sweep: Duration,
     changed: Notify,
 }
 
@@ -30,14 +36,17 @@ struct Near {
     /// Up to here the store is being read: what is written meanwhile may be missing in the answer,
     /// so whoever writes it schedules it.
     reading_to: Due,
+    /// When to read from the beginning again.
+    sweep_at: Timestamp,
     stopped: bool,
 }
 
 impl Timers {
-    pub(crate) fn new(horizon: Duration) -> Self {
+    pub(crate) fn new(horizon: Duration, sweep: Duration) -> Self {
         let (read_to, reading_to) = (Due::FIRST, Due::FIRST);
-        let near = Near { due: BTreeSet::new(), read_to, reading_to, stopped: false };
-        Self { near: Mutex::new(near), horizon, changed: Notify::new() }
+        let sweep_at = Timestamp(i64::MIN);
+        let near = Near { due: BTreeSet::new(), read_to, reading_to, sweep_at, stopped: false };
+        Self { near: Mutex::new(near), horizon, sweep, changed: Notify::new() }
     }
 
     /// Has an instance woken at a moment. One that is parked is also in the store, and need not be
@@ -68,9 +77,14 @@ impl Timers {
         due.into_iter().map(|due| due.key).collect()
     }
 
-    /// Begins to read up to a moment; answers where the last read ended.
-    fn read_on(&self, until: Timestamp) -> Due {
+    /// Begins to read up to a moment; answers where the last read ended, or with the beginning when
+    /// it is time to look for what a lost hint left out.
+    fn read_on(&self, now: Timestamp, until: Timestamp) -> Due {
         let mut near = self.near.lock();
+        if now >= near.sweep_at {
+            near.sweep_at = now.after(self.sweep);
+            near.read_to = Due::FIRST;
+        }
         near.reading_to = Due { at: until, key: InstanceKey(i64::MIN) }.max(near.read_to);
         near.read_to
     }
@@ -99,7 +113,7 @@ pub(super) async fn serve(engine: Weak<Inner>) {
         }
         let now = inner.env.clock.now();
         let due = inner.timers.take_due(now);
-        for keys in due.chunks(PAGE) {
+        for keys in due.chunks(DECIDED_AT_ONCE) {
             fall_due(&inner, keys, now).await;
         }
         if now >= read_ahead_at {
@@ -132,9 +146,9 @@ async fn fall_due(inner: &Inner, keys: &[InstanceKey], now: Timestamp) {
 /// Reads what falls due within the horizon, a page at a time; answers when to read again.
 async fn read_ahead(inner: &Inner, now: Timestamp) -> Duration {
     let until = now.after(inner.timers.horizon);
-    match inner.store.due(inner.timers.read_on(until), until, PAGE).await {
+    match inner.store.due(inner.timers.read_on(now, until), until, PAGE).await {
         Ok(page) if inner.timers.add(&page, until) => Duration::ZERO,
-        Ok(_) => inner.timers.horizon / 2,
+        Ok(_) => (inner.timers.horizon / 2).min(inner.timers.sweep),
         Err(error) => {
             tracing::warn!(%error, "timers could not be read, trying again");
             Duration::from_secs(1).min(inner.timers.horizon / 2)

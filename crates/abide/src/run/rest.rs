@@ -48,6 +48,7 @@ impl Run {
             self.engine.timers.schedule(at, self.key, !self.is_parked());
         }
         if self.is_parked() {
+            self.engine.rests(&self.resident.id);
             self.engine.idle.parked(self.key, &self.resident, self.size(), self.sleeps_until(due));
         } else if self.is_stuck() {
             self.engine.idle.stuck(self.key, &self.resident);

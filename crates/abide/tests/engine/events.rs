@@ -398,4 +398,32 @@ on_every_store! {
             }
         }
     }
+
+    async fn settled_is_when_the_workflow_has_dealt_with_the_event(world: World) {
+        let engine = world.engine().workflow("two", two_signals).start().await.unwrap();
+        let handle = engine.start("two", Start::new(&())).await.unwrap();
+        assert_eq!(handle.settled().await.unwrap().status(), Status::Waiting);
+        for evicted in [false, true] {
+            if evicted {
+                world.evict(&engine).await;
+            }
+            handle.signal("next", &1).await.unwrap();
+            let settled = handle.settled().await.unwrap().status();
+            let waits = handle.waits().await.unwrap().len();
+            let expected = if evicted { (Status::Completed, 2) } else { (Status::Waiting, 2) };
+            assert_eq!((settled, waits), expected);
+        }
+        let nobody = engine.get(&InstanceId::new("nobody").unwrap());
+        assert_eq!(nobody.settled().await.unwrap_err().code(), "WORKFLOW_NOT_FOUND");
+    }
+
+    async fn waiting_for_an_output_ends_when_the_instance_ends_without(world: World) {
+        let engine = world.engine().workflow("approval", approval).start().await.unwrap();
+        let handle = engine.start("approval", Start::new(&())).await.unwrap();
+        let (waited, _) = tokio::join!(
+            handle.wait_for_output::<u32>("never"),
+            handle.send_event("approval", &true)
+        );
+        assert_eq!(waited.unwrap_err().code(), "WORKFLOW_NOT_RUNNING");
+    }
 }

@@ -19,6 +19,8 @@ use tokio::sync::watch;
 pub(crate) enum Hold {
     /// Starts are not yet written.
     Start,
+    /// Starts are written, but the answer is still on its way.
+    StartAnswer,
     /// Commits are not yet written.
     Commit,
     /// Commits of this instance are not yet written.
@@ -85,9 +87,12 @@ impl Store for SlowStore {
 
     fn start(&self, new: Vec<NewInstance>, if_exists: IfExists) -> Answer<Vec<Started>> {
         let (inner, pass) = (Arc::clone(&self.inner), self.pass(&[Hold::Start]));
+        let answer = self.pass(&[Hold::StartAnswer]);
         Box::pin(async move {
             pass.await;
-            inner.start(new, if_exists).await
+            let started = inner.start(new, if_exists).await;
+            answer.await;
+            started
         })
     }
 

@@ -4,6 +4,8 @@ use abide::prelude::*;
 use abide::{Json, Phase};
 use abide_testkit::Fault;
 
+use futures_util::join;
+
 use crate::slow::Hold;
 use crate::world::{
     Gate, HOUR, Ran, SECOND, eventually, failure, on_every_store, story, told, with,
@@ -13,7 +15,26 @@ async fn echo(_: Cx, input: u64) -> Result<u64> {
     Ok(input)
 }
 
+/// Hears of something (that no signal is there) in the commit that creates it.
+async fn looks_and_works(cx: Cx, ran: Ran, (): ()) -> Result<u32> {
+    let look = cx.try_signal::<u32>("signal");
+    let work = cx.step("work", || ran.ok("work", 1)).retry(Retry::never());
+    let (found, worked) = join!(look, work);
+    Ok(found?.map_or(0, |signal| signal.payload) + worked?)
+}
+
 on_every_store! {
+    async fn what_is_heard_before_the_start_is_answered_has_nobody_else_run_it(world: World) {
+        let ran = Ran::default();
+        let engine = world.engine().workflow("looks", with(&ran, looks_and_works));
+        let engine = engine.start().await.unwrap();
+        for _ in 0..20 {
+            let handle = engine.start("looks", Start::new(&())).await.unwrap();
+            assert_eq!(handle.result::<u32>().await.unwrap(), 1);
+        }
+        assert_eq!(ran.times("work"), 20);
+    }
+
     async fn an_id_starts_once(world: World) {
         let engine = world.engine().workflow("echo", echo).start().await.unwrap();
         let first = engine.start("echo", Start::new(&1).id("i")).await.unwrap();
@@ -221,5 +242,35 @@ on_every_store! {
         world.settle().await;
         assert_eq!(handle.result::<u64>().await.unwrap(), 1);
         slow.release(Hold::CommitAnswer);
+    }
+
+    async fn what_reaches_an_instance_before_its_start_is_answered_is_not_lost(world: World) {
+        let slow = world.slow();
+        let both = async |cx: Cx, (): ()| -> Result<(u32, u32)> {
+            let (a, b) = (cx.wait_for_signal::<u32>("a"), cx.wait_for_signal::<u32>("b"));
+            let (a, b) = tokio::join!(a, b);
+            Ok((a?.payload, b?.payload))
+        };
+        let engine = world.engine_on(&slow.shared()).workflow("both", both).start().await.unwrap();
+        slow.hold(Hold::StartAnswer);
+        slow.hold(Hold::ClaimAnswer);
+        let starting = tokio::spawn({
+            let engine = engine.clone();
+            async move { engine.start("both", Start::new(&()).id("both")).await }
+        });
+        let handle = engine.get(&InstanceId::new("both").unwrap());
+        assert!(eventually(async || handle.status().await.is_ok()).await);
+        // It is not in memory yet, so it is read because of the first signal.
+        handle.signal("a", &1).await.unwrap();
+        world.settle().await;
+        slow.hold(Hold::Commit);
+        slow.release(Hold::StartAnswer);
+        let handle = starting.await.unwrap().unwrap();
+        world.settle().await;
+        handle.signal("b", &2).await.unwrap();
+        slow.release(Hold::ClaimAnswer);
+        world.settle().await;
+        slow.release(Hold::Commit);
+        assert_eq!(handle.result::<(u32, u32)>().await.unwrap(), (1, 2));
     }
 }

@@ -180,8 +180,9 @@ on_every_store! {
             Workflow::new("stream", stream).event::<u32>("reading", Buffer::Queue);
         let engine = world.engine().register(workflow).start().await.unwrap();
         let handle = engine.start("stream", Start::new(&5)).await.unwrap();
-        for reading in 0..12 {
-            handle.send_event("reading", &reading).await.unwrap();
+        for reading in 0_u32..12 {
+            let sent = Outgoing::event("reading").payload(&reading).ignore_terminal();
+            handle.send(sent).await.unwrap();
         }
         assert_eq!(handle.result::<Vec<u32>>().await.unwrap(), [0, 2, 4, 6, 8]);
         let steps = handle.steps().await.unwrap();

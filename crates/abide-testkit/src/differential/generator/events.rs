@@ -2,18 +2,27 @@
 
 use std::sync::Arc;
 
+use abide::expr::Folded;
 use abide::{
-    Buffer, Delivery, Hears, Kind, NewSend, NewTake, NewWait, OnTerminal, Timestamp, Transition,
-    WaitFilter, WaitStatus,
+    Buffer, Count, Delivery, Folding, Hears, Json, Kind, NewSend, NewTake, NewWait, OnTerminal,
+    Timestamp, Transition, WaitFilter, WaitStatus,
 };
 
 use super::super::operation::Operation;
 use super::{Generator, STEPS};
-use crate::fixture::{delivery, json};
+use crate::fixture::{delivery, folding, json};
 
 const TYPES: [&str; 3] = ["e", "e.x", "e.x.y"];
 const PATTERNS: [&str; 4] = ["e", "e.x", "e.*", "**"];
 const NAMES: [&str; 2] = ["s", "t"];
+/// The last one fails on most events, which is no match.
+const FILTERS: [&str; 4] = [
+    "event.payload.n >= 3",
+    "event.payload.n === 1",
+    "event.payload.user === 'ann'",
+    "event.payload.user.startsWith('b')",
+];
+const DISTINCT: [&str; 2] = ["event.payload.user", "event.payload.n"];
 const OUTPUTS: [&str; 2] = ["p", "q"];
 
 impl Generator {
@@ -37,6 +46,9 @@ impl Generator {
         for _ in 0..self.random.usize(..4) {
             let wait = self.wait();
             transition.waits.push(wait);
+        }
+        if self.one_in(3) {
+            self.race(&mut transition.waits);
         }
         for _ in 0..self.random.usize(..6).saturating_sub(3) {
             transition.cancels.push(Arc::from(self.pick(&STEPS)));
@@ -68,11 +80,41 @@ impl Generator {
         NewWait {
             id: format!("sub_{}", self.waits).into(),
             step: Arc::from(self.pick(&STEPS)),
+            filter: self.one_in(3).then(|| expression(self.pick(&FILTERS))),
+            count: self.one_in(4).then(|| self.count()).filter(|_| is_sent(&hears)),
             hears,
-            filter: None,
             race: None,
-            count: None,
             timeout_at: self.deadline(),
+        }
+    }
+
+    fn count(&mut self) -> Count {
+        let distinct_by = self.one_in(2).then(|| expression(self.pick(&DISTINCT)));
+        Count { needed: self.random.u32(2..4), distinct_by, held: vec![] }
+    }
+
+    /// Lets two or three waits race. Counted ones don't.
+    fn race(&mut self, waits: &mut Vec<NewWait>) {
+        self.races += 1;
+        let race: Arc<str> = format!("r{}", self.races).into();
+        while waits.len() < self.random.usize(2..4) {
+            let wait = self.wait();
+            waits.push(wait);
+        }
+        for wait in waits.iter_mut().filter(|wait| wait.count.is_none()) {
+            wait.race = Some(Arc::clone(&race));
+        }
+    }
+
+    /// Mostly something that filters and distinct values look into.
+    fn payload(&mut self) -> Option<Json> {
+        match self.random.u32(..5) {
+            0 => None,
+            1 => Some(json(self.random.u8(..))),
+            _ => {
+                let (n, user) = (self.random.u8(..6), self.pick(&["ann", "bob"]));
+                Some(json(serde_json::json!({ "n": n, "user": user })))
+            }
         }
     }
 
@@ -99,7 +141,7 @@ impl Generator {
         let on_terminal = if self.one_in(2) { OnTerminal::Ignore } else { OnTerminal::Error };
         self.sent += self.random.u32(..4).min(1);
         Delivery {
-            payload: self.one_in(2).then(|| json(self.random.u8(..))),
+            payload: self.payload(),
             on_terminal,
             visible_at: self.one_in(4).then(|| self.moment()),
             wake: !self.one_in(5),
@@ -119,4 +161,15 @@ impl Generator {
             step: self.one_in(4).then(|| self.pick(&STEPS).to_owned()),
         }
     }
+}
+
+fn is_sent(hears: &Hears) -> bool {
+    matches!(hears, Hears::Sent { .. })
+}
+
+/// An expression as it looks when it was read back: answers are compared in words, which would tell
+/// the two apart.
+fn expression(written: &str) -> Folding {
+    let Folding { written, folded } = folding(written);
+    Folding { written, folded: Folded::parse(&folded.to_string()).unwrap() }
 }

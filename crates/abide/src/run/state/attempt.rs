@@ -35,6 +35,11 @@ impl State {
         self.held.push(id);
     }
 
+    /// Which attempt of a step is under way, from 1.
+    pub(crate) fn attempt_of(&self, id: OpId) -> u32 {
+        self.ops.get(&id).map_or(0, |op| op.attempt)
+    }
+
     /// Begins anew with all attempts.
     pub(super) fn start_round(&mut self, id: OpId) {
         let now = self.clock.now();

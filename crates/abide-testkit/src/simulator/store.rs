@@ -1,0 +1,198 @@
+//! A store whose every call waits until the schedule executes it, and whose every answer and hint
+//! waits until the schedule delivers it. What is executed is executed on a [`MemoryStore`], which
+//! is the disk: it outlives the engine.
+
+use std::fmt::Display;
+use std::future::pending;
+use std::sync::Arc;
+
+use abide::history::Recorded;
+use abide::lifecycle::Control;
+use abide::store::{
+    Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Started, Store,
+};
+use abide::{
+    Buffered, Delivered, Delivery, Filter, Instance, InstanceId, InstanceKey, Listed, NewInstance,
+    Output, Page, Timestamp, Transition, Wait, WaitFilter,
+};
+use parking_lot::Mutex;
+
+use super::sabotage::Sabotage;
+use super::traffic::{Call, Traffic};
+use crate::MemoryStore;
+
+/// See the module. It serves one life of the engine.
+pub(super) struct SimStore {
+    pub(super) traffic: Arc<Mutex<Traffic>>,
+    pub(super) life: u32,
+    pub(super) sabotage: Sabotage,
+}
+
+impl SimStore {
+    fn ask<T: Send + 'static>(
+        &self,
+        what: impl Display,
+        writes: bool,
+        verb: impl FnOnce(&MemoryStore) -> Answer<T> + Send + 'static,
+    ) -> Answer<T> {
+        let mut traffic = self.traffic.lock();
+        if traffic.life != self.life {
+            return Box::pin(pending());
+        }
+        let (call, told) = Call::new(what.to_string(), writes, verb);
+        traffic.calls.push(call);
+        Box::pin(async move {
+            match told.await {
+                Ok(answer) => answer,
+                // The process died.
+                Err(_) => pending().await,
+            }
+        })
+    }
+
+    fn write<T: Send + 'static>(
+        &self,
+        what: impl Display,
+        verb: impl FnOnce(&MemoryStore) -> Answer<T> + Send + 'static,
+    ) -> Answer<T> {
+        self.ask(what, true, verb)
+    }
+
+    fn read<T: Send + 'static>(
+        &self,
+        what: impl Display,
+        verb: impl FnOnce(&MemoryStore) -> Answer<T> + Send + 'static,
+    ) -> Answer<T> {
+        self.ask(what, false, verb)
+    }
+}
+
+/// Has hints wait until the schedule delivers them.
+struct Relay {
+    traffic: Arc<Mutex<Traffic>>,
+    life: u32,
+    listener: Arc<dyn Listener>,
+}
+
+impl Listener for Relay {
+    fn hint(&self, hint: Hint) {
+        let mut traffic = self.traffic.lock();
+        if traffic.life == self.life {
+            traffic.hints.push_back((hint, Arc::clone(&self.listener)));
+        }
+    }
+}
+
+/// What a transition does, in a few words.
+fn told(transition: &Transition) -> String {
+    let Transition { park, pause, cancels, sends, takes, waits, children, end, .. } = transition;
+    let mut told = vec![format!("{} entries", transition.entries.numbered())];
+    told.extend(park.as_ref().map(|park| format!("parks {}", park.phase)));
+    told.extend(pause.then(|| "pauses".to_owned()));
+    told.extend(cancels.iter().map(|step| format!("cancels {step}")));
+    told.extend(sends.iter().map(|send| send.step.to_string()));
+    told.extend(takes.iter().map(|take| format!("takes {}", take.step)));
+    told.extend(waits.iter().map(|wait| format!("waits {}", wait.step)));
+    told.extend(children.iter().map(|_| "starts a child".to_owned()));
+    told.extend(end.as_ref().map(|_| "ends".to_owned()));
+    told.join(", ")
+}
+
+impl Store for SimStore {
+    fn attach(&self, listener: Arc<dyn Listener>) -> Answer<()> {
+        let relay = Relay { traffic: Arc::clone(&self.traffic), life: self.life, listener };
+        self.read("attach", move |disk| disk.attach(Arc::new(relay)))
+    }
+
+    fn start(&self, new: Vec<NewInstance>, if_exists: IfExists) -> Answer<Vec<Started>> {
+        let first = new.first().and_then(|new| new.first.as_ref()).map(told);
+        let what = format!("start ({})", first.unwrap_or_default());
+        self.write(what, move |disk| disk.start(new, if_exists))
+    }
+
+    fn commit(&self, commit: Commit) -> Answer<Committed> {
+        let what = format!("commit {} ({})", commit.key.0, told(&commit.transition));
+        let commit = self.sabotage.commit(commit);
+        self.write(what, move |disk| disk.commit(commit))
+    }
+
+    fn claim(&self, key: InstanceKey) -> Answer<Option<Claimed>> {
+        let (sabotage, traffic) = (self.sabotage, Arc::clone(&self.traffic));
+        self.read(format!("claim {}", key.0), move |disk| {
+            traffic.lock().deaf.remove(&key);
+            sabotage.claim(disk.claim(key))
+        })
+    }
+
+    fn release(&self, key: InstanceKey, epoch: Epoch) {
+        drop(self.read(format!("release {}", key.0), move |disk| {
+            disk.release(key, epoch);
+            Box::pin(std::future::ready(Ok(())))
+        }));
+    }
+
+    fn control(&self, id: &InstanceId, control: Control) -> Answer<Instance> {
+        let id = id.clone();
+        self.write(format!("control {id} {control:?}"), move |disk| disk.control(&id, control))
+    }
+
+    fn runnable(&self, after: InstanceKey, limit: usize) -> Answer<Vec<InstanceKey>> {
+        self.read("runnable", move |disk| disk.runnable(after, limit))
+    }
+
+    fn due(&self, after: Due, until: Timestamp, limit: usize) -> Answer<Vec<Due>> {
+        self.read("due", move |disk| disk.due(after, until, limit))
+    }
+
+    fn instance(&self, id: &InstanceId) -> Answer<Option<Instance>> {
+        let id = id.clone();
+        self.read(format!("instance {id}"), move |disk| disk.instance(&id))
+    }
+
+    fn instances(&self, filter: Filter, page: Page) -> Answer<Listed> {
+        self.read("instances", move |disk| disk.instances(filter, page))
+    }
+
+    fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>> {
+        let id = id.clone();
+        self.read(format!("history {id}"), move |disk| disk.history(&id, after, limit))
+    }
+
+    fn deliver(&self, delivery: Delivery) -> Answer<Delivered> {
+        let sabotage = self.sabotage;
+        self.write(format!("deliver {} to {}", delivery.id, delivery.to), move |disk| {
+            sabotage.deliver(disk, delivery)
+        })
+    }
+
+    fn fall_due(&self, keys: Vec<InstanceKey>) -> Answer<()> {
+        let listed: Vec<String> = keys.iter().map(|key| key.0.to_string()).collect();
+        let sabotage = self.sabotage;
+        self.write(format!("fall due {}", listed.join(" ")), move |disk| {
+            sabotage.fall_due(disk, keys)
+        })
+    }
+
+    fn waits(&self, filter: WaitFilter) -> Answer<Vec<Wait>> {
+        self.read("waits", move |disk| disk.waits(filter))
+    }
+
+    fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Answer<Wait> {
+        let id = id.to_owned();
+        self.write("edit wait", move |disk| disk.edit_wait(&id, timeout_at))
+    }
+
+    fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>> {
+        let id = id.clone();
+        self.read(format!("buffer {id}"), move |disk| disk.buffer(&id))
+    }
+
+    fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>> {
+        let id = id.clone();
+        self.read(format!("outputs {id}"), move |disk| disk.outputs(&id))
+    }
+
+    fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {
+        self.write("prune", move |disk| disk.prune(ended_before, limit))
+    }
+}
