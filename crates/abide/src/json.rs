@@ -39,6 +39,11 @@ impl Json {
             .map_err(|refused| Error::corrupt(format!("a stored value is not JSON: {refused}")))
     }
 
+    /// A value that was read as raw JSON, and so is known to be JSON.
+    pub(crate) fn from_raw(raw: &RawValue) -> Self {
+        Self(raw.to_owned().into())
+    }
+
     /// Reads the value back.
     ///
     /// # Errors

@@ -31,6 +31,7 @@
 //! - [`Engine`] runs workflows on a [`store::Store`]; a [`Handle`] is one instance from outside.
 //! - Code between steps must be free of effects and of chance: it runs again on every replay.
 
+pub mod cloud_event;
 mod config;
 mod context;
 mod cx;
@@ -44,12 +45,14 @@ pub mod expr;
 mod failure;
 pub mod history;
 mod id;
+pub mod index;
 mod instance;
 mod json;
 pub mod lifecycle;
 mod listing;
 pub mod meeting;
 pub mod pattern;
+pub mod publication;
 mod replacement;
 mod retry;
 mod run;
@@ -80,6 +83,7 @@ pub use instance::{
 pub use json::Json;
 pub use lifecycle::Terminate;
 pub use listing::{Filter, Listed, Page, WaitFilter};
+pub use publication::Publication;
 pub use replacement::StepCall;
 pub use retry::{Backoff, Retry};
 pub use status::{Phase, Status};
