@@ -118,8 +118,9 @@ impl Cx {
     ///
     /// The event may have come **early**: one that was accepted before the wait was reached is kept
     /// (by default only the **latest** of its type: a newer one replaces it) and meets the wait at
-    /// once; a buffered hit does not suspend, and ignores the timeout. One event serves every wait
-    /// of the instance that hears it. Without [`Wait::on`] the event type is the step's own name.
+    /// once; a buffered hit does not suspend, and ignores the timeout. After the instance has ended,
+    /// events for it are refused ([`Error::NotRunning`]). One event serves every wait of the instance
+    /// that hears it. Without [`Wait::on`] the event type is the step's own name.
     /// A wait that is not met in time is [`Error::EventTimeout`], which the workflow may handle.
     pub fn wait_for_event<T: DeserializeOwned>(&self, step: &str) -> Wait<T> {
         Wait::new(self, step, Kind::Event)

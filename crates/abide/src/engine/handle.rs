@@ -168,7 +168,8 @@ impl Handle {
     ///
     /// An event that comes **before** its wait is reached is kept, unless its declaration says
     /// otherwise: by default the last one of its type wins, and replaces the payload and the time
-    /// of the one before. A wait that is open is fulfilled at once, and so is every other one of
+    /// of the one before. A wait that finds it there is met at once and does not suspend. A wait
+    /// that is open is fulfilled at once, and so is every other one of
     /// the instance that hears it. The answer says how many were, and whether it was kept.
     ///
     /// # Errors
