@@ -426,4 +426,24 @@ on_every_store! {
         );
         assert_eq!(waited.unwrap_err().code(), "WORKFLOW_NOT_RUNNING");
     }
+
+    async fn a_nudge_has_what_was_sent_quietly_looked_at_now_or_later(world: World) {
+        let engine = world.engine().workflow("two", two_signals).start().await.unwrap();
+        let handle = engine.start("two", Start::new(&())).await.unwrap();
+        for (n, evicted) in [(1, false), (2, true)] {
+            world.until(&handle, Status::Waiting).await;
+            if evicted {
+                world.evict(&engine).await;
+            }
+            let quiet = Outgoing::signal("next").payload(&n).without_waking();
+            assert!(handle.send(quiet).await.unwrap().buffered);
+            world.settle().await;
+            assert_eq!(handle.status().await.unwrap(), Status::Waiting, "nobody was woken");
+            handle.wake(if evicted { 1000 } else { 0 }).await.unwrap();
+            world.clock.advance(SECOND);
+        }
+        assert_eq!(handle.result::<Vec<u32>>().await.unwrap(), [1, 2]);
+        assert_eq!(handle.wake(0).await.unwrap_err().code(), "INVALID_TRANSITION");
+        assert_eq!(handle.wake("soon").await.unwrap_err().code(), "VALIDATION_ERROR");
+    }
 }
