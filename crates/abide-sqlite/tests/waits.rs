@@ -8,9 +8,10 @@ use std::path::Path;
 
 use abide::expr::{Env, Expr};
 use abide::lifecycle::Control;
-use abide::store::Store;
+use abide::store::{IfExists, Store};
 use abide::{
-    Buffer, Count, Delivery, Error, Folding, Kind, NewWait, Timestamp, Transition, WaitFilter,
+    Buffer, Count, Delivery, Error, Folding, Kind, NewInstance, NewWait, Timestamp, Transition,
+    WaitFilter,
 };
 use abide_sqlite::SqliteStore;
 use common::events::{
@@ -247,4 +248,19 @@ async fn what_returned_and_was_taken_meanwhile_meets_nobody() {
     let both = Transition { takes: vec![take], ..cancels("w1") };
     store.commit(commit(claim, both)).await.unwrap();
     assert_eq!((met(&store, "w2").await, kept(&store, "a").await), ("active".into(), vec![]));
+}
+
+#[tokio::test]
+async fn a_start_whose_wait_has_an_id_that_is_taken_leaves_nothing() {
+    let store = SqliteStore::open_temporary().await.unwrap();
+    let claim = start(&store, "a").await;
+    store.commit(commit(claim, reaches(vec![hears("w", "paid")]))).await.unwrap();
+    let first = Some(reaches(vec![hears("w", "paid")]));
+    let new = NewInstance { first, ..common::new("b") };
+    let refused = store.start(vec![new.clone()], IfExists::Error).await.unwrap_err();
+    assert!(matches!(refused, Error::Invalid { .. }), "{refused}");
+    assert_eq!(store.instance(&id("b")).await.unwrap(), None);
+    let again = NewInstance { first: Some(reaches(vec![hears("v", "paid")])), ..new };
+    store.start(vec![again], IfExists::Error).await.unwrap();
+    assert_eq!(met(&store, "v").await, "active");
 }

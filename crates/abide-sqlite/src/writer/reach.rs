@@ -130,14 +130,6 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Whether no wait has this id.
-    pub(super) fn is_new(&self, id: &str) -> Result<bool, Trouble> {
-        let mut select = self.connection.prepare_cached(
-            "SELECT NOT EXISTS (SELECT 1 FROM workflow_event_subscriptions WHERE id = ?1)",
-        )?;
-        Ok(select.query_row([id], |row| row.get(0))?)
-    }
-
     fn insert_wait(&mut self, wait: &Wait) -> Result<(), Trouble> {
         let (kind, output_of) = match &wait.hears {
             Hears::Sent { kind, .. } => (kind.as_str(), None),

@@ -10,7 +10,6 @@ use rusqlite::params;
 
 use super::batch::{Batch, Head};
 use super::commit::{Speaker, refuse_parked_end};
-use super::waits::has_events;
 use crate::failure::Trouble;
 use crate::row;
 
@@ -24,26 +23,32 @@ impl Batch<'_> {
         if_exists: IfExists,
     ) -> Result<Vec<Started>, Trouble> {
         match new {
-            [one] if !self.may_be_refused_late(one)? => Ok(vec![self.start_one(one, if_exists)?]),
+            [one] if only_registers(one) => Ok(vec![self.start_plain(one, if_exists)?]),
             many => self.guarded(|batch| batch.start_all(many, if_exists)),
         }
     }
 
-    /// Whether its first transition may be refused after something of it was written. A wait that
-    /// only has to be registered can't, if its id is new: a new instance has no mail to read.
-    fn may_be_refused_late(&self, new: &NewInstance) -> Result<bool, Trouble> {
-        let Some(first) = &new.first else { return Ok(false) };
-        let only_waits = match &*first.waits {
-            [] => !has_events(first),
-            [one] => {
-                let Transition { cancels, outputs, sends, takes, .. } = first;
-                let others = cancels.len() + outputs.len() + sends.len() + takes.len();
-                let is_plain = matches!(one.hears, Hears::Sent { .. });
-                others == 0 && is_plain && self.is_new(&one.id)?
+    /// Starts an instance that reads nothing. The one thing that may still be refused, a wait with
+    /// an id that is taken, is undone by hand: a savepoint would cost every start more than that.
+    fn start_plain(&mut self, new: &NewInstance, if_exists: IfExists) -> Result<Started, Trouble> {
+        let (mark, hints, keys, rows) =
+            (self.claims.mark(), self.hints.len(), *self.keys, self.rows);
+        let started = self.start_one(new, if_exists);
+        if matches!(started, Err(Trouble::Refused(_)))
+            && self.keys.next_instance != keys.next_instance
+        {
+            for delete in [
+                "DELETE FROM workflow_event_subscriptions WHERE instance = ?1",
+                "DELETE FROM history WHERE instance = ?1",
+                "DELETE FROM instances WHERE key = ?1",
+            ] {
+                self.connection.prepare_cached(delete)?.execute([keys.next_instance])?;
             }
-            [..] => false,
-        };
-        Ok(!only_waits || !first.children.is_empty())
+            self.claims.undo_to(mark);
+            self.hints.truncate(hints);
+            (*self.keys, self.rows) = (keys, rows);
+        }
+        started
     }
 
     fn start_all(
@@ -151,6 +156,14 @@ impl Batch<'_> {
         ])?;
         Ok((inserted == 1).then(|| self.keys.instance()))
     }
+}
+
+/// Whether the first transition of an instance at most registers waits. It has no mail to read yet.
+fn only_registers(new: &NewInstance) -> bool {
+    let Some(first) = &new.first else { return true };
+    let Transition { cancels, outputs, sends, takes, children, waits, .. } = first;
+    let others = cancels.len() + outputs.len() + sends.len() + takes.len() + children.len();
+    others == 0 && waits.iter().all(|wait| matches!(wait.hears, Hears::Sent { .. }))
 }
 
 fn millis(duration: Duration) -> i64 {

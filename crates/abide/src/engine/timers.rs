@@ -18,7 +18,7 @@ const PAGE: usize = 4096;
 
 /// Instances decided about in one transaction: what bounds how long the steps of others wait when very
 /// many fall due together.
-const DECIDED_AT_ONCE: usize = 16;
+const DECIDED_AT_ONCE: usize = 8;
 
 /// See the module. Waking an instance too early or twice is harmless: it looks at the time itself.
 pub(crate) struct Timers {
