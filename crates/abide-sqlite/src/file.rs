@@ -17,12 +17,12 @@ use rusqlite::{Connection, OpenFlags};
 use crate::failure::to_caller;
 use crate::schema;
 
-/// Frames in the WAL before they are moved into the database: 16 MiB. The move stalls the writer
+/// Frames in the WAL before they are moved into the database: 64 MiB. The move stalls the writer
 /// for two syncs, so it should be rare; a longer WAL makes reads and recovery slower.
-const CHECKPOINT_PAGES: i64 = 4000;
+const CHECKPOINT_PAGES: i64 = 16_000;
 
 /// How large a WAL file may stay after a burst has passed.
-const WAL_KEPT_BYTES: i64 = 64 << 20;
+const WAL_KEPT_BYTES: i64 = 80 << 20;
 
 /// How long to wait for another process that holds a lock of SQLite's.
 const BUSY: Duration = Duration::from_secs(5);

@@ -3,6 +3,7 @@
 //! The writer takes everything at once, so the queue is a vector behind a lock that is held for a
 //! push or a swap; the writer is woken only when it sleeps and there is enough for it.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -93,7 +94,7 @@ pub(crate) struct Queue {
 
 #[derive(Default)]
 struct State {
-    commands: Vec<Command>,
+    commands: VecDeque<Command>,
     /// How many commands wake the writer; none does while it is awake.
     wakes_at: Option<usize>,
     /// Why nothing is taken any more.
@@ -116,7 +117,7 @@ impl Queue {
         if queued >= limit {
             return Err(Error::RateLimited { queued, limit });
         }
-        state.commands.push(command);
+        state.commands.push_back(command);
         self.any.store(true, Ordering::Release);
         let wake = state.wakes_at.take_if(|enough| queued + 1 >= *enough).is_some();
         // Dropped before the notification, or the writer wakes only to wait for the lock.
@@ -143,7 +144,7 @@ impl Queue {
 
     /// Waits until there is something and swaps it with `taken`, which must be empty. `false` when
     /// the queue is closed and nothing is left.
-    pub(crate) fn take(&self, taken: &mut Vec<Command>, gather: Gather) -> bool {
+    pub(crate) fn take(&self, taken: &mut VecDeque<Command>, gather: Gather) -> bool {
         if gather.answered > 0 {
             self.look();
         }
@@ -172,6 +173,17 @@ impl Queue {
         true
     }
 
+    /// Adds to `taken` what came meanwhile, without waiting. Whether there was anything.
+    pub(crate) fn top_up(&self, taken: &mut VecDeque<Command>) -> bool {
+        if !self.any.load(Ordering::Acquire) {
+            return false;
+        }
+        let mut state = self.state.lock();
+        self.any.store(false, Ordering::Release);
+        taken.append(&mut state.commands);
+        !taken.is_empty()
+    }
+
     /// Stays awake for a moment. Whoever was answered is often back sooner than a thread takes to
     /// fall asleep and be woken, and a caller that is alone would wait for that with every commit.
     fn look(&self) {
@@ -185,9 +197,8 @@ impl Queue {
 
 /// Whether it pays to wait for more commands, judged by the batch before.
 ///
-/// Without waiting, callers that come back after each answer fall into two halves, one queued
-/// while the other is synced. That is best when the writer is busy, but on a slow disk it costs
-/// twice the syncs.
+/// Without waiting, callers that come back after each answer may fall into two halves, one queued
+/// while the other is synced: on a slow disk that costs twice the syncs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gather {
     /// How many callers were just answered.
