@@ -36,6 +36,7 @@ mod config;
 mod context;
 mod cx;
 mod declaration;
+mod document;
 mod duration;
 mod engine;
 mod envelope;
@@ -50,6 +51,7 @@ mod instance;
 mod json;
 pub mod lifecycle;
 mod listing;
+mod log;
 pub mod meeting;
 pub mod pattern;
 pub mod publication;
@@ -62,7 +64,9 @@ mod steps;
 pub mod store;
 mod terms;
 mod time;
+mod verdict;
 mod wait;
+pub mod window;
 mod workflow;
 
 pub use config::Config;
@@ -71,18 +75,23 @@ pub use cx::{
     AllOf, AnyOf, Child, Counted, Cx, Detached, Message, OneOf2, OneOf3, OneOf4, OutputWait, Sleep,
     Step, Subscription, Take, Wait as EventWait, Waits,
 };
+pub use document::{Document, DocumentKind};
 pub use duration::{DurationError, IntoDuration, parse as parse_duration};
 pub use engine::{Builder, Engine, Handle, Outgoing, Start};
 pub use error::{BoxError, Error, NonRetryable, Result};
-pub use event::{Buffer, Buffered, Delivered, Delivery, Event, Kind, OnTerminal};
+pub use event::{Buffer, Buffered, Delivered, Delivery, Event, Kind, OnTerminal, Place};
 pub use failure::Failure;
 pub use id::{InstanceId, InstanceKey};
 pub use instance::{
-    End, Instance, NewChild, NewInstance, NewSend, NewTake, Output, Parent, Park, Transition,
+    End, Instance, NewChild, NewInstance, NewPublish, NewSend, NewTake, Output, Parent, Park,
+    Transition,
 };
 pub use json::Json;
 pub use lifecycle::Terminate;
 pub use listing::{Filter, Listed, Page, WaitFilter};
+pub use log::{
+    CancelBy, LogFilter, LogRetention, LogSpan, Logged, Publish, Published, Since, StartBy, Taker,
+};
 pub use publication::Publication;
 pub use replacement::StepCall;
 pub use retry::{Backoff, Retry};
@@ -90,7 +99,8 @@ pub use status::{Phase, Status};
 pub use steps::{FailedAttempt, StepRecord, StepStatus};
 pub use store::IfExists;
 pub use time::{Clock, SystemClock, Timestamp};
-pub use wait::{Count, Folding, Hears, Held, NewWait, Wait, WaitStatus};
+pub use verdict::{CancelledBy, Deferred, Matched, StartedBy, TriggerFailed, Verdict};
+pub use wait::{Count, Folding, Hears, Held, NewWait, Wait, WaitEdit, WaitStatus};
 pub use workflow::Workflow;
 
 /// What a program that uses Abide usually needs.

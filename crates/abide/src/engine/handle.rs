@@ -19,7 +19,7 @@ use crate::status::Status;
 use crate::steps::{StepRecord, fold};
 use crate::store::Ended;
 use crate::time::Timestamp;
-use crate::wait::Wait;
+use crate::wait::{Wait, WaitEdit};
 
 use super::Inner;
 use super::outgoing::{self, Outgoing};
@@ -220,13 +220,14 @@ impl Handle {
         self.inner.store.waits(filter).await
     }
 
-    /// Gives an open wait (by the id of its record) another deadline.
+    /// Gives an open wait (by the id of its record) another deadline, or none.
     ///
     /// # Errors
     /// [`Error::SubscriptionNotFound`], [`Error::InvalidTransition`] when it is no longer open, or
     /// the store's own.
     pub async fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Result<Wait> {
-        self.inner.store.edit_wait(id, timeout_at).await
+        let edit = WaitEdit { timeout_at: Some(timeout_at), ..WaitEdit::default() };
+        self.inner.store.edit_wait(id, edit).await
     }
 
     /// Everything it published.

@@ -103,6 +103,7 @@ impl Start {
             tags: self.tags,
             start_at: self.start_at,
             timeout: self.timeout.transpose()?,
+            consumes: None,
             first: None,
         })
     }

@@ -74,6 +74,7 @@ impl State {
             filter,
             race: terms.race.clone(),
             count,
+            since: terms.since,
             timeout_at: terms.timeout.map(|timeout| timeout.at(now)),
         })
     }
