@@ -33,13 +33,19 @@ impl ContextMap {
     }
 
     /// Writes what is known now into an expression about an event.
-    pub(crate) fn fold(&mut self, instance: &InstanceId, expr: &Expr) -> Result<Folding> {
+    pub(crate) fn fold(
+        &mut self,
+        instance: &InstanceId,
+        expr: &Expr,
+        also: &[(Arc<str>, Arc<Value>)],
+    ) -> Result<Folding> {
         let input: Value = self.input.decode()?;
         let context = &*self.values()?;
         let workflow =
             [("id", expr::Value::text(instance.as_str())), ("context", expr::Value::from(context))];
         let known =
             Env::new().with("workflow", expr::Value::object(workflow)).with("input", &input);
+        let known = also.iter().fold(known, |known, (name, value)| known.with(name, &**value));
         let folded = expr.fold(&known).map_err(|refused| Error::Invalid {
             what: "expression".into(),
             message: refused.to_string(),

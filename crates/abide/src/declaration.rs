@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::event::{Buffer, Kind};
 use crate::json::Json;
+use crate::pattern;
 use crate::schema::Schema;
 
 /// One of them.
@@ -17,7 +18,7 @@ struct Declaration {
 
 /// All of them, in the order in which they were declared.
 #[derive(Clone, Default)]
-pub(crate) struct Declarations(Arc<Vec<Declaration>>);
+pub(crate) struct Declarations(Arc<Vec<Declaration>>, Arc<Vec<Arc<str>>>);
 
 /// Something sent, as a workflow takes it.
 pub(crate) struct Taken {
@@ -37,6 +38,11 @@ impl Declarations {
     pub(crate) fn buffer_of(&self, event_type: &str) -> Option<Buffer> {
         let events = self.0.iter().filter(|known| known.kind == Kind::Event);
         events.filter(|known| *known.name == *event_type).map(|known| known.buffer).next()
+    }
+
+    /// Takes events that match a pattern, whatever else is declared.
+    pub(crate) fn open(&mut self, pattern: &str) {
+        Arc::make_mut(&mut self.1).push(pattern.into());
     }
 
     pub(crate) fn add(&mut self, kind: Kind, name: &str, buffer: Buffer, schema: Option<Schema>) {
@@ -63,14 +69,15 @@ impl Declarations {
                 Ok(Taken { payload, buffer: *buffer })
             }
             None if kind != Kind::Event => Ok(Taken { payload, buffer: Buffer::Queue }),
-            None => self.undeclared(payload),
+            None => self.undeclared(name, payload),
         }
     }
 
-    fn undeclared(&self, payload: Option<Json>) -> Result<Taken, String> {
+    fn undeclared(&self, event_type: &str, payload: Option<Json>) -> Result<Taken, String> {
         let events = self.0.iter().filter(|known| known.kind == Kind::Event);
         let known: Vec<&str> = events.map(|known| &*known.name).collect();
-        if known.is_empty() {
+        let is_open = self.1.iter().any(|open| pattern::matches(open, event_type));
+        if known.is_empty() || is_open {
             return Ok(Taken { payload, buffer: Buffer::Latest });
         }
         Err(format!("the workflow does not declare it; declared: {}", known.join(", ")))

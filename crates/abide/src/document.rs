@@ -13,6 +13,8 @@ words! {
         EventDefinition = "event-definition",
         /// What starts or cancels instances.
         Trigger = "trigger",
+        /// A workflow that is not written in Rust.
+        Workflow = "workflow",
     }
 }
 

@@ -225,6 +225,8 @@ pub enum Error {
         event_type: String,
         /// How long it waited.
         timeout_ms: u64,
+        /// Until when.
+        timeout_at: Option<String>,
     },
     /// A child failed or was terminated.
     #[error("child {child} failed: {failure}")]
@@ -365,9 +367,12 @@ impl Error {
             Self::StepInterrupted { step, message } => failure
                 .in_step(step)
                 .with_details(&serde_json::json!({ "step": step, "last": message })),
-            Self::EventTimeout { step, event_type, timeout_ms } => failure
-                .in_step(step)
-                .with_details(&serde_json::json!({ "eventType": event_type, "timeoutMs": timeout_ms })),
+            Self::EventTimeout { step, event_type, timeout_ms, timeout_at } => {
+                let details = serde_json::json!({
+                    "eventType": event_type, "timeoutMs": timeout_ms, "timeoutAt": timeout_at,
+                });
+                failure.in_step(step).with_details(&details)
+            }
             Self::ChildFailed { child, failure: inner } => failure.with_details(
                 &serde_json::json!({ "instanceId": child, "code": inner.code, "message": inner.message }),
             ),
@@ -389,6 +394,7 @@ impl Error {
                 step,
                 event_type: failure.detail("eventType").unwrap_or_default(),
                 timeout_ms: failure.detail("timeoutMs").unwrap_or_default(),
+                timeout_at: failure.detail("timeoutAt"),
             },
             "STEP_INTERRUPTED" => Self::StepInterrupted {
                 step,
@@ -414,6 +420,12 @@ impl NonRetryable {
     /// Wraps an error.
     pub fn new(error: impl Into<BoxError>) -> Self {
         Self(error.into())
+    }
+
+    /// What it wraps.
+    #[must_use]
+    pub fn inner(&self) -> &(dyn std::error::Error + 'static) {
+        &*self.0
     }
 
     /// Whether an error is, or was caused by, one that must not be retried.

@@ -80,6 +80,8 @@ words! {
         WaitCancelled = "wait.cancelled",
         /// An output was set; the payload is its value.
         OutputSet = "output.set",
+        /// The workflow told those who watch; the payload is what it told.
+        Update = "update",
         /// A message was sent to another instance.
         MessageSent = "message.sent",
         /// Where the runner saw a completion that the store recorded. Not numbered, not shown.

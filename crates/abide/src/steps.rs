@@ -113,6 +113,7 @@ fn is_about_a_step(entry: EntryKind) -> bool {
             | EntryKind::EventSuperseded
             | EntryKind::EventDiscarded
             | EntryKind::OutputSet
+            | EntryKind::Update
             | EntryKind::MessageSent
     )
 }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::duration::IntoDuration;
 use crate::error::{Error, Result};
 use crate::event::Kind;
@@ -26,6 +28,8 @@ pub(crate) struct Terms {
     pub(crate) race: Option<Arc<str>>,
     pub(crate) count: Option<u32>,
     pub(crate) distinct_by: Option<Expr>,
+    /// What expressions know beside the event and the instance.
+    pub(crate) known: Vec<(Arc<str>, Arc<Value>)>,
 }
 
 /// When a wait gives up.
@@ -66,6 +70,7 @@ impl Terms {
             race: None,
             count: None,
             distinct_by: None,
+            known: Vec::new(),
         }
     }
 
@@ -75,11 +80,15 @@ impl Terms {
     }
 
     pub(crate) fn filter(self, filter: &str) -> Result<Self> {
-        Ok(Self { filter: Some(expression("filter", filter)?), ..self })
+        Ok(Self { filter: Some(self.expression("filter", filter)?), ..self })
     }
 
     pub(crate) fn distinct_by(self, key: &str) -> Result<Self> {
-        Ok(Self { distinct_by: Some(expression("distinct key", key)?), ..self })
+        Ok(Self { distinct_by: Some(self.expression("distinct key", key)?), ..self })
+    }
+
+    fn expression(&self, what: &'static str, text: &str) -> Result<Expr> {
+        expression(what, text, self.known.iter().map(|(name, _)| &**name))
     }
 
     pub(crate) fn timeout(self, timeout: impl IntoDuration) -> Result<Self> {
@@ -100,12 +109,17 @@ impl Terms {
 }
 
 /// Reads an expression about an event and the instance that waits for it.
-pub(crate) fn expression(what: &'static str, text: &str) -> Result<Expr> {
+pub(crate) fn expression<'n>(
+    what: &'static str,
+    text: &str,
+    known: impl IntoIterator<Item = &'n str>,
+) -> Result<Expr> {
     let event = ["id", "type", "payload", "source", "time", "subject", "correlationId", "seq"];
     let roots = Roots::new()
         .with("event", Shape::fields(event))
         .with("workflow", Shape::fields(["id", "context"]))
         .with("input", Shape::Any);
+    let roots = known.into_iter().fold(roots, |roots, name| roots.with(name, Shape::Any));
     let invalid = |refused: crate::expr::SyntaxError| Error::Invalid {
         what: what.into(),
         message: refused.to_string(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use parking_lot::RwLock;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -42,6 +43,8 @@ pub struct Workflow {
     pub(crate) declared: Declarations,
     /// How long its waits for events last when they don't say.
     pub(crate) wait_timeout: Option<Duration>,
+    /// What its input has to look like.
+    input: Option<Arc<Schema>>,
     /// What is wrong with what was said about it; reported when an engine starts with it.
     invalid: Option<Error>,
     call: Arc<Call>,
@@ -71,6 +74,7 @@ impl Workflow {
             version: 1,
             declared: Declarations::default(),
             wait_timeout: None,
+            input: None,
             invalid: None,
             call: Arc::new(call),
         }
@@ -123,9 +127,34 @@ impl Workflow {
         self
     }
 
+    /// What is wrong with it, if anything.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.invalid.clone().map_or(Ok(()), Err)
+    }
+
     fn is_invalid(&mut self, what: &str, message: &str) {
         let what = format!("{what} of workflow {:?}", self.name).into();
         self.invalid.get_or_insert(Error::Invalid { what, message: message.to_owned() });
+    }
+
+    /// Its input has to fit this JSON Schema, whose defaults are filled in; otherwise a start is refused.
+    #[must_use]
+    pub fn input_schema(mut self, schema: Value) -> Self {
+        match Schema::new(schema) {
+            Ok(schema) => self.input = Some(Arc::new(schema)),
+            Err(refused) => self.is_invalid("input schema", &refused.to_string()),
+        }
+        self
+    }
+
+    /// Takes events that match a pattern with any payload, beside those that are declared.
+    #[must_use]
+    pub fn takes(mut self, pattern: &str) -> Self {
+        match pattern::check(pattern) {
+            Ok(()) => self.declared.open(pattern),
+            Err(refused) => self.is_invalid(&format!("event {pattern:?}"), &refused.to_string()),
+        }
+        self
     }
 
     /// Several versions may be registered side by side: new instances take the highest, running
@@ -139,7 +168,13 @@ impl Workflow {
     /// Calls the function. What it does before its first await point happens on the first poll.
     pub(crate) fn call(&self, cx: Cx, input: &Json) -> Result<Body> {
         // The function itself only makes a future, but what reads its input is the user's code too.
-        let called = catch_unwind(AssertUnwindSafe(|| (self.call)(cx, input)));
+        let called = catch_unwind(AssertUnwindSafe(|| {
+            let admitted = self.input.as_ref().map(|schema| schema.admit(Some(input)));
+            let admitted = admitted
+                .transpose()
+                .map_err(|message| Error::Invalid { what: "input".into(), message })?;
+            (self.call)(cx, admitted.flatten().as_ref().unwrap_or(input))
+        }));
         let called = called.unwrap_or_else(|panic| {
             let message = panic_message(&*panic);
             Err(Error::Invalid { what: "input".into(), message })
@@ -179,37 +214,44 @@ pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
 
 /// The workflows an engine knows, by name and version.
 #[derive(Default)]
-pub(crate) struct Registry(BTreeMap<Arc<str>, BTreeMap<u32, Workflow>>);
+pub(crate) struct Registry(RwLock<BTreeMap<Arc<str>, BTreeMap<u32, Arc<Workflow>>>>);
 
 impl Registry {
-    pub(crate) fn add(&mut self, workflow: Workflow) {
-        let versions = self.0.entry(Arc::clone(&workflow.name)).or_default();
-        versions.insert(workflow.version, workflow);
+    pub(crate) fn add(&self, workflow: Workflow) {
+        let mut all = self.0.write();
+        let versions = all.entry(Arc::clone(&workflow.name)).or_default();
+        versions.insert(workflow.version, Arc::new(workflow));
     }
 
     /// The version that new instances take.
-    pub(crate) fn latest(&self, name: &str) -> Result<&Workflow> {
-        let versions = self.0.get(name).and_then(BTreeMap::last_key_value);
-        versions.map(|(_, workflow)| workflow).ok_or_else(|| self.unknown(name))
+    pub(crate) fn latest(&self, name: &str) -> Result<Arc<Workflow>> {
+        let all = self.0.read();
+        let latest = all.get(name).and_then(BTreeMap::last_key_value);
+        let latest = latest.map(|(_, workflow)| Arc::clone(workflow));
+        drop(all);
+        latest.ok_or_else(|| self.unknown(name))
     }
 
-    pub(crate) fn get(&self, name: &str, version: u32) -> Option<&Workflow> {
-        self.0.get(name)?.get(&version)
+    pub(crate) fn get(&self, name: &str, version: u32) -> Option<Arc<Workflow>> {
+        self.0.read().get(name)?.get(&version).cloned()
     }
 
     /// Whether something is wrong with one of them.
     pub(crate) fn check(&self) -> Result<()> {
-        let mut all = self.0.values().flat_map(BTreeMap::values);
+        let all = self.0.read();
+        let mut all = all.values().flat_map(BTreeMap::values);
         all.find_map(|workflow| workflow.invalid.clone()).map_or(Ok(()), Err)
     }
 
     /// Whether any of them says something about what it takes.
     pub(crate) fn declares(&self) -> bool {
-        self.0.values().flat_map(BTreeMap::values).any(|workflow| !workflow.declared.is_empty())
+        let all = self.0.read();
+        all.values().flat_map(BTreeMap::values).any(|workflow| !workflow.declared.is_empty())
     }
 
     fn unknown(&self, name: &str) -> Error {
-        let known: Vec<_> = self.0.keys().map(|name| &**name).collect();
+        let all = self.0.read();
+        let known: Vec<_> = all.keys().map(|name| &**name).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         Error::WorkflowUnknown { name: name.to_owned(), known }
     }

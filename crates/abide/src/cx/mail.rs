@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::event::{Buffer, Delivered, Delivery, Event, Kind, OnTerminal};
 use crate::id::InstanceId;
 use crate::json::Json;
+use crate::pattern;
 use crate::run::OpId;
 
 use super::asked::Asked;
@@ -57,7 +58,7 @@ impl<T: DeserializeOwned> Future for Take<T> {
     }
 }
 
-/// A message to another instance; see [`Cx::send`].
+/// A message or an event to another instance; see [`Cx::send`] and [`Cx::send_event`].
 #[must_use = "a message is not sent unless awaited"]
 pub struct Message {
     asked: Asked,
@@ -67,26 +68,34 @@ pub struct Message {
 /// What the message says and to whom.
 struct Letter {
     to: InstanceId,
+    kind: Kind,
     topic: Arc<str>,
     payload: Result<Json>,
 }
 
 impl Message {
-    pub(super) fn new(cx: &Cx, to: &InstanceId, topic: &str, payload: &impl Serialize) -> Self {
+    pub(super) fn new(
+        cx: &Cx,
+        to: &InstanceId,
+        kind: Kind,
+        topic: &str,
+        payload: &impl Serialize,
+    ) -> Self {
         let asked = Asked::new(cx, cx.use_name(&format!("send {topic}")));
         let (to, topic, payload) = (to.clone(), topic.into(), Json::encode(payload));
-        Self { asked, letter: Letter { to, topic, payload } }
+        Self { asked, letter: Letter { to, kind, topic, payload } }
     }
 }
 
 impl Letter {
     fn begin(&self, cx: &Cx, name: &Arc<str>) -> Result<OpId> {
+        pattern::check(&self.topic)?;
         let payload = self.payload.as_ref().map_err(Clone::clone)?;
         cx.check_size("the message", payload)?;
         let sender = &cx.resident;
         let delivery = || Delivery {
             to: self.to.clone(),
-            kind: Kind::Message,
+            kind: self.kind,
             name: Arc::clone(&self.topic),
             payload: Some(payload.clone()),
             // The same message of the same step, however often it is tried.
@@ -95,7 +104,7 @@ impl Letter {
             on_terminal: OnTerminal::Error,
             visible_at: None,
             wake: true,
-            buffer: Buffer::Queue,
+            buffer: if self.kind == Kind::Event { Buffer::Latest } else { Buffer::Queue },
             refused: None,
         };
         Ok(sender.state.lock().begin_send(name, delivery))

@@ -52,13 +52,15 @@ pub use wait::{OutputWait, Wait};
 pub struct Cx {
     resident: Arc<Resident>,
     prefix: Option<Arc<str>>,
+    /// What everything asked through it is called.
+    alias: Option<Arc<str>>,
     /// What is wrong with the name of the scope; reported when a step is awaited.
     invalid: Option<Arc<Error>>,
 }
 
 impl Cx {
     pub(crate) fn new(resident: Arc<Resident>) -> Self {
-        Self { resident, prefix: None, invalid: None }
+        Self { resident, prefix: None, alias: None, invalid: None }
     }
 
     /// The id of this instance.
@@ -183,6 +185,16 @@ impl Cx {
         Take::new(self, step, Kind::Message)
     }
 
+    /// Sends an event to another instance: exactly once, in the same commit as this step.
+    pub fn send_event(
+        &self,
+        to: &InstanceId,
+        event_type: &str,
+        payload: impl Serialize,
+    ) -> Message {
+        Message::new(self, to, Kind::Event, event_type, &payload)
+    }
+
     /// Publishes an event to whoever wants it: exactly once, in the same commit as this step. Its source
     /// is this instance. See [`crate::Engine::publish`].
     pub fn publish(&self, event: impl IntoPublication) -> Publishing {
@@ -191,7 +203,7 @@ impl Cx {
 
     /// Sends a message to another instance: exactly once, in the same commit as this step.
     pub fn send(&self, to: &InstanceId, topic: &str, payload: impl Serialize) -> Message {
-        Message::new(self, to, topic, &payload)
+        Message::new(self, to, Kind::Message, topic, &payload)
     }
 
     /// Publishes a value for the outside to read ([`crate::Handle::output`]); setting it again
@@ -203,6 +215,18 @@ impl Cx {
         let value = Json::encode(&value)?;
         self.check_size("the output", &value)?;
         self.resident.state.lock().set_output(&key.into(), value);
+        Ok(())
+    }
+
+    /// Tells those who watch this instance: an `update` in its history, with a name and a value. Stored
+    /// with the workflow's next commit; seen by those who look later, too.
+    ///
+    /// # Errors
+    /// When the value can't be stored, or is too large.
+    pub fn emit(&self, name: &str, data: impl Serialize) -> Result<()> {
+        let data = Json::encode(&data)?;
+        self.check_size("the update", &data)?;
+        self.resident.state.lock().emit(&name.into(), &data);
         Ok(())
     }
 
@@ -267,7 +291,14 @@ impl Cx {
         let prefix = format!("{}[{index}].", self.prefixed(name)).into();
         let checked = check_name("scope name", name).and(check_name("scope index", &index));
         let invalid = self.invalid.clone().or(checked.err().map(Arc::new));
-        Self { resident: Arc::clone(&self.resident), prefix: Some(prefix), invalid }
+        Self { resident: Arc::clone(&self.resident), prefix: Some(prefix), alias: None, invalid }
+    }
+
+    /// The same instance, where whatever is asked next is the step of this name: a message, a child
+    /// or a wait for an output has a name of its own making otherwise.
+    #[must_use]
+    pub fn named(&self, step: &str) -> Self {
+        Self { alias: Some(step.into()), ..self.clone() }
     }
 
     /// Goes on as a new run of the same instance, with a new input and an empty history. Never
@@ -309,6 +340,7 @@ impl Cx {
         if let Some(invalid) = &self.invalid {
             return Err((**invalid).clone());
         }
+        let name = self.alias.as_deref().unwrap_or(name);
         check_name("step name", name)?;
         let mut state = self.resident.state.lock();
         Ok(match &self.prefix {

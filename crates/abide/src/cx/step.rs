@@ -184,7 +184,8 @@ where
         match outcome {
             Ok(result) => self.record_result(op, &result),
             Err(error) => {
-                let failure = match error.downcast_ref::<Error>() {
+                let wrapped = error.downcast_ref::<NonRetryable>().map(NonRetryable::inner);
+                let failure = match wrapped.unwrap_or(&*error).downcast_ref::<Error>() {
                     Some(Error::Failed(own)) => own.clone(),
                     _ => Failure::new("STEP_FAILED", with_causes(&*error)),
                 };

@@ -93,6 +93,15 @@ impl<T> Wait<T> {
         self.change(|terms| terms.filter(filter))
     }
 
+    /// Lets the filter and the distinct key know a value beside the event and the instance, by this
+    /// name. Say it before them.
+    pub fn known(self, name: &str, value: Arc<serde_json::Value>) -> Self {
+        self.change(|mut terms| {
+            terms.known.push((name.into(), value));
+            Ok(terms)
+        })
+    }
+
     /// Gives up after so long, with [`crate::Error::EventTimeout`].
     pub fn timeout(self, timeout: impl IntoDuration) -> Self {
         self.change(|terms| terms.timeout(timeout))

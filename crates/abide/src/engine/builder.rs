@@ -59,7 +59,7 @@ impl Builder {
     }
 
     /// Registers a workflow; several versions may stand side by side.
-    pub fn register(mut self, workflow: Workflow) -> Self {
+    pub fn register(self, workflow: Workflow) -> Self {
         self.registry.add(workflow);
         self
     }

@@ -44,6 +44,19 @@ pub(super) async fn serve(engine: Weak<Inner>, mut keys: mpsc::UnboundedReceiver
     }
 }
 
+/// Looks once at everything that should run and that nobody runs.
+pub(super) async fn sweep_once(inner: &Inner) -> Result<()> {
+    let mut after = InstanceKey(i64::MIN);
+    loop {
+        let page = inner.store.runnable(after, PAGE).await?;
+        page.iter().for_each(|key| inner.wake(*key));
+        match page.last() {
+            Some(last) if page.len() == PAGE => after = *last,
+            _ => return Ok(()),
+        }
+    }
+}
+
 /// Everything that should run and that nobody runs, in bounded pages: what the last engine left
 /// behind, and from time to time whatever a lost hint may have left out.
 pub(super) async fn sweep(engine: Weak<Inner>) {
@@ -121,7 +134,7 @@ async fn claim(inner: &Arc<Inner>, key: InstanceKey) -> Result<Option<Run>> {
         queue_unknown(inner, &claimed).await?;
         return Ok(None);
     };
-    match Run::replayed(inner, workflow, &claimed) {
+    match Run::replayed(inner, &workflow, &claimed) {
         Ok(run) => Ok(Some(run)),
         Err(error) => {
             pause_unreadable(inner, &claimed, &error).await?;

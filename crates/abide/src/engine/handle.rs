@@ -242,9 +242,9 @@ impl Handle {
         let filter = match filter {
             None => None,
             Some(text) => {
-                let filter = terms::expression("filter", text)?;
+                let filter = terms::expression("filter", text, [])?;
                 let instance = self.instance().await?;
-                Some(ContextMap::of(&instance)?.fold(&self.id, &filter)?)
+                Some(ContextMap::of(&instance)?.fold(&self.id, &filter, &[])?)
             }
         };
         let edit = WaitEdit { filter: Some(filter), ..WaitEdit::default() };

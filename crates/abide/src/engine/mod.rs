@@ -31,7 +31,7 @@ use crate::replacement::Replace;
 use crate::run::Resident;
 use crate::store::{Ended, Store};
 use crate::time::Clock;
-use crate::workflow::Registry;
+use crate::workflow::{Registry, Workflow};
 
 pub use builder::Builder;
 pub use catalog::Kept;
@@ -183,6 +183,17 @@ impl Engine {
     /// As [`Engine::start`]; nothing was started then.
     pub async fn start_all(&self, workflow: &str, starts: Vec<Start>) -> Result<Vec<Handle>> {
         start::start_all(&self.inner, workflow, starts).await
+    }
+
+    /// Registers a workflow, or another version of one, while the engine runs. Instances that waited
+    /// for an engine that knows it go on.
+    ///
+    /// # Errors
+    /// When it declares what can't be, or the store's own.
+    pub async fn register(&self, workflow: Workflow) -> Result<()> {
+        workflow.check()?;
+        self.inner.env.registry.add(workflow);
+        claims::sweep_once(&self.inner).await
     }
 
     /// A handle on an instance, without asking the store. Its first call answers

@@ -166,6 +166,6 @@ pub(super) async fn send(inner: &Inner, to: &InstanceId, outgoing: Outgoing) -> 
     // and where nothing is declared it need not be known.
     let instance = if registry.declares() { inner.store.instance(to).await? } else { None };
     let workflow = instance.and_then(|found| registry.get(&found.workflow, found.version));
-    let delivery = outgoing.delivery(inner, to, workflow)?;
+    let delivery = outgoing.delivery(inner, to, workflow.as_deref())?;
     inner.store.deliver(delivery).await
 }

@@ -135,7 +135,7 @@ pub(super) async fn start_all(
     if inner.is_shutting_down() {
         return Err(Error::ShutDown);
     }
-    let workflow = inner.env.registry.latest(workflow)?;
+    let workflow = &*inner.env.registry.latest(workflow)?;
     let if_exists = starts.first().map_or(IfExists::Error, |start| start.if_exists);
     let mut new = Vec::with_capacity(starts.len());
     let mut launches = Vec::with_capacity(starts.len());

@@ -80,8 +80,8 @@ pub(crate) struct Past {
     /// Steps that were recorded and not yet asked for: while there are any, the workflow is
     /// replaying.
     pub(crate) unasked: usize,
-    /// How often each output was set.
-    pub(crate) outputs: HashMap<Arc<str>, u32>,
+    /// How often each output was set, and each update told.
+    pub(crate) told: HashMap<(EntryKind, Arc<str>), u32>,
     /// Bytes of all recorded results.
     pub(crate) bytes: usize,
     /// The number of the last entry.
@@ -115,8 +115,10 @@ impl Past {
 
     fn record(&mut self, recorded: &Recorded) {
         let entry = &recorded.entry;
-        if let (EntryKind::OutputSet, Some(key)) = (entry.entry, &entry.name) {
-            *self.outputs.entry(Arc::clone(key)).or_default() += 1;
+        if let (kind @ (EntryKind::OutputSet | EntryKind::Update), Some(key)) =
+            (entry.entry, &entry.name)
+        {
+            *self.told.entry((kind, Arc::clone(key))).or_default() += 1;
         }
         let Some(name) = step_of(entry) else { return };
         let step = self.steps.entry(Arc::clone(name)).or_insert_with(|| PastStep {
@@ -210,6 +212,7 @@ fn step_of(entry: &Entry) -> Option<&Arc<str>> {
         | EntryKind::EventSuperseded
         | EntryKind::EventDiscarded
         | EntryKind::OutputSet
+        | EntryKind::Update
         | EntryKind::MessageSent
         | EntryKind::TimeoutSet
         | EntryKind::TimeoutExceeded

@@ -126,7 +126,7 @@ pub(crate) struct State {
     /// Operations that wait for the store, by step.
     outside: HashMap<Arc<str>, OpId>,
     /// How often each output was set in an earlier life and not yet in this one.
-    outputs_left: HashMap<Arc<str>, u32>,
+    told_left: HashMap<(EntryKind, Arc<str>), u32>,
     /// Operations that run or are about to.
     active: usize,
     steps: u32,
@@ -171,7 +171,7 @@ impl State {
             timers: Agenda::default(),
             deadlines: Agenda::default(),
             outside: HashMap::new(),
-            outputs_left: std::mem::take(&mut past.outputs),
+            told_left: std::mem::take(&mut past.told),
             active: 0,
             steps: 0,
             bytes: past.bytes,

@@ -71,7 +71,7 @@ impl State {
         id: Arc<str>,
     ) -> Result<NewWait> {
         let mut fold = |expr: &Option<Expr>| {
-            expr.as_ref().map(|expr| self.context.fold(instance, expr)).transpose()
+            expr.as_ref().map(|expr| self.context.fold(instance, expr, &terms.known)).transpose()
         };
         let (filter, distinct_by) = (fold(&terms.filter)?, fold(&terms.distinct_by)?);
         let count = terms.count.map(|needed| Count { needed, distinct_by, held: Vec::new() });
@@ -151,18 +151,30 @@ impl State {
 
     /// Sets an output, unless an earlier life did.
     pub(crate) fn set_output(&mut self, key: &Arc<str>, value: Json) {
-        if let Some(left) = self.outputs_left.get_mut(key)
+        if self.tell(EntryKind::OutputSet, key, &value) {
+            self.next.outputs.push((Arc::clone(key), value));
+        }
+    }
+
+    /// Tells those who watch, unless an earlier life did.
+    pub(crate) fn emit(&mut self, name: &Arc<str>, data: &Json) {
+        self.tell(EntryKind::Update, name, data);
+    }
+
+    /// Records what is no step. Whether this life is the first to do so.
+    fn tell(&mut self, kind: EntryKind, name: &Arc<str>, value: &Json) -> bool {
+        if let Some(left) = self.told_left.get_mut(&(kind, Arc::clone(name)))
             && *left > 0
         {
             *left -= 1;
-            return;
+            return false;
         }
         self.record(&Entry {
-            name: Some(Arc::clone(key)),
+            name: Some(Arc::clone(name)),
             payload: Some(value.clone()),
-            ..Entry::new(EntryKind::OutputSet)
+            ..Entry::new(kind)
         });
-        self.next.outputs.push((Arc::clone(key), value));
+        true
     }
 
     /// A wait lost its race: what it is about was decided by another one, and nobody will ask.
