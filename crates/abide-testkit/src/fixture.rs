@@ -7,7 +7,8 @@ use abide::expr::{Env, Expr};
 use abide::history::{Entry, EntryKind, StepKind};
 use abide::{
     Buffer, Delivery, End, Failure, Folding, Hears, InstanceId, Json, Kind, NewChild, NewInstance,
-    NewSend, NewTake, NewWait, OnTerminal, Park, Phase, Timestamp, Transition,
+    NewSend, NewTake, NewWait, OnTerminal, Park, Phase, Publication, Publish, Since, Timestamp,
+    Transition,
 };
 use serde::Serialize;
 
@@ -41,6 +42,7 @@ pub fn instance(name: &str) -> NewInstance {
         tags: vec![],
         start_at: None,
         timeout: None,
+        consumes: None,
         first: None,
     }
 }
@@ -88,6 +90,21 @@ pub fn message(to: &str, topic: &str, event_id: &str) -> Delivery {
     delivery(Kind::Message, to, topic, event_id)
 }
 
+/// An event to be published, with an id that is also its payload, from nobody in particular.
+#[must_use]
+pub fn published(event_type: &str, event_id: &str) -> Publish {
+    published_with(event_type, event_id, event_id)
+}
+
+/// An event to be published with a payload.
+pub fn published_with<T: Serialize>(event_type: &str, event_id: &str, payload: T) -> Publish {
+    Publish::new(Publication {
+        payload: Some(json(payload)),
+        id: Some(event_id.to_owned()),
+        ..Publication::new(event_type)
+    })
+}
+
 /// A wait without a deadline. Its id is that of its step behind `sub_`.
 #[must_use]
 pub fn wait(step: &str, kind: Kind, pattern: &str) -> NewWait {
@@ -99,6 +116,7 @@ pub fn wait(step: &str, kind: Kind, pattern: &str) -> NewWait {
         filter: None,
         race: None,
         count: None,
+        since: Since::Start,
         timeout_at: None,
     }
 }

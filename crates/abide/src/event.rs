@@ -157,6 +157,28 @@ pub struct Place {
     pub correlation_id: Option<Arc<str>>,
 }
 
+impl<T> Event<T> {
+    /// An event to be published; its id and time are chosen then.
+    pub fn new(event_type: impl Into<String>, payload: T) -> Self {
+        let (id, event_type, received_at) = (String::new(), event_type.into(), Timestamp(0));
+        Self { id, event_type, payload, source: None, received_at }
+    }
+
+    /// With this id: published again from the same source, it is the same event.
+    #[must_use]
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.id = id.into();
+        self
+    }
+
+    /// From this source.
+    #[must_use]
+    pub fn source(mut self, source: impl Into<String>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+}
+
 impl Buffered {
     /// When it happened, or was accepted if nobody says.
     #[must_use]

@@ -101,8 +101,9 @@ pub struct Epoch(pub i64);
 ///   3. *starts*: as [`crate::window::place`] says. A new instance begins `running` and unclaimed
 ///      ([`Hint::Runnable`]), or `queued` ([`Hint::Due`]); an id that exists starts nothing and is not
 ///      told. One that joins replaces the input of the queued instance of the window, or appends to
-///      it ([`crate::window::WindowRule::collects`]), and its start moves. The event counts as consumed
-///      by whoever it started or joined.
+///      it ([`crate::window::WindowRule::collects`]), and its start moves ([`Hint::Due`]); it can be
+///      joined while it is `queued` with a `wake_at` in its first run and nobody has claimed it, because
+///      who has, has read its input. The event counts as consumed by whoever it started or joined.
 ///
 ///   The verdict is stored with the event and says what took it (fulfilled or held), in this order. A dry
 ///   run answers the same and leaves no trace; a duplicate is told as one.
@@ -118,7 +119,8 @@ pub struct Epoch(pub i64);
 ///   it is marked `cut_short`.
 /// - **Publishes** of a commit do the same in its transaction; [`crate::meeting::published`] arrives at
 ///   the publisher.
-/// - **Log**: an event is wanted when its verdict says so, or an instance took it later, or began by it.
+/// - **Log**: an event is wanted when its verdict says so, or an instance took it later, or began by it,
+///   and stays so. Nobody is a taker of what the log no longer keeps.
 ///   Pruning takes the oldest first; numbers are never used twice.
 /// - **Documents**: a body that differs from the last one's text is the next version; removing one removes
 ///   its versions.

@@ -100,7 +100,7 @@ impl Terms {
 }
 
 /// Reads an expression about an event and the instance that waits for it.
-fn expression(what: &'static str, text: &str) -> Result<Expr> {
+pub(crate) fn expression(what: &'static str, text: &str) -> Result<Expr> {
     let event = ["id", "type", "payload", "source", "time", "subject", "correlationId", "seq"];
     let roots = Roots::new()
         .with("event", Shape::fields(event))

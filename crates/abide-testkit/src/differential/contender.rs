@@ -8,7 +8,7 @@ use abide::lifecycle::Control;
 use abide::store::{Claimed, Commit, Due, Epoch, IfExists, Started, Store};
 use abide::{
     Filter, InstanceId, InstanceKey, Listed, NewInstance, Page, Result, Timestamp, Transition,
-    WaitFilter,
+    WaitEdit, WaitFilter,
 };
 
 use super::operation::{Known, Operation, Speaker};
@@ -62,7 +62,7 @@ impl Contender {
                 let keys = ids.iter().map(|id| known.get(id).0).collect();
                 words(store.fall_due(keys).await)
             }
-            Operation::EditWait(id, timeout_at) => self.edit_wait(&id, timeout_at).await,
+            Operation::EditWait(id, edit) => self.edit_wait(&id, edit).await,
             Operation::Waits(filter) => words(store.waits(filter).await.map(ranked)),
         }
     }
@@ -113,8 +113,8 @@ impl Contender {
     }
 
     /// In which words it is refused is left to the store.
-    async fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> String {
-        match self.store.edit_wait(id, timeout_at).await {
+    async fn edit_wait(&self, id: &str, edit: WaitEdit) -> String {
+        match self.store.edit_wait(id, edit).await {
             Ok(wait) => words(Ok(without_keys(wait))),
             Err(refused) => refused.code().to_owned(),
         }

@@ -8,7 +8,7 @@ use abide::lifecycle::Control;
 use abide::store::{Due, IfExists};
 use abide::{
     Delivery, Filter, Instance, InstanceId, InstanceKey, NewInstance, Page, Timestamp, Transition,
-    WaitFilter,
+    WaitEdit, WaitFilter,
 };
 
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub(super) enum Operation {
     History(InstanceId, i64, usize),
     Deliver(Delivery),
     FallDue(Vec<InstanceId>),
-    EditWait(String, Option<Timestamp>),
+    EditWait(String, WaitEdit),
     Waits(WaitFilter),
 }
 

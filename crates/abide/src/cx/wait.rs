@@ -56,7 +56,9 @@ impl Waiting {
         asked.poll_value(task, |cx, name| {
             let terms = terms.as_ref().map_err(Clone::clone)?;
             let id = || format!("sub_{}", cx.resident.env.clock.uuid().simple()).into();
-            cx.resident.state.lock().begin_wait(name, terms, &cx.resident.id, id)
+            let resident = &cx.resident;
+            let declared = &resident.declared;
+            resident.state.lock().begin_wait(name, terms, &resident.id, declared, id)
         })
     }
 }

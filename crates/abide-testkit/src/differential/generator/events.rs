@@ -5,7 +5,7 @@ use std::sync::Arc;
 use abide::expr::Folded;
 use abide::{
     Buffer, Count, Delivery, Folding, Hears, Json, Kind, NewSend, NewTake, NewWait, OnTerminal,
-    Timestamp, Transition, WaitFilter, WaitStatus,
+    Since, Timestamp, Transition, WaitEdit, WaitFilter, WaitStatus,
 };
 
 use super::super::operation::Operation;
@@ -35,7 +35,8 @@ impl Generator {
             }
             10 => {
                 let wait = self.random.u32(..=self.waits);
-                Operation::EditWait(format!("sub_{wait}"), self.deadline())
+                let edit = WaitEdit { timeout_at: Some(self.deadline()), ..WaitEdit::default() };
+                Operation::EditWait(format!("sub_{wait}"), edit)
             }
             _ => Operation::Waits(self.wait_filter()),
         }
@@ -59,7 +60,7 @@ impl Generator {
         }
         if self.one_in(5) {
             let step = Arc::from(self.pick(&STEPS));
-            let delivery = Delivery { source: Some(self.id()), ..self.delivery() };
+            let delivery = Delivery { source: Some(self.id().as_str().into()), ..self.delivery() };
             transition.sends.push(NewSend { step, delivery });
         }
         if self.one_in(6) {
@@ -84,6 +85,7 @@ impl Generator {
             count: self.one_in(4).then(|| self.count()).filter(|_| is_sent(&hears)),
             hears,
             race: None,
+            since: Since::Start,
             timeout_at: self.deadline(),
         }
     }
