@@ -201,7 +201,7 @@ mod tests {
             .unwrap();
         assert_eq!(row, ("i7".to_owned(), "eu".to_owned()));
         let refused = migrate(&mut connection, MIGRATIONS);
-        assert!(matches!(refused, Err(Error::NewerSchema { found: 4, known: 3 })));
+        assert!(matches!(refused, Err(Error::NewerSchema { found: 5, known: 4 })));
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
         let connection = crate::file::open_writer(&path).unwrap();
         let version: i64 =
             connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-        assert_eq!(version, 3);
+        assert_eq!(version, 4);
         let read =
             |key| crate::row::instance_by_key(&connection, InstanceKey(key)).unwrap().unwrap();
         let (running, errored) = (read(1), read(2));
@@ -285,8 +285,8 @@ mod tests {
         assert_eq!(text(&connection, "SELECT group_concat(id) FROM workflow_events"), "s1");
         connection.execute_batch("UPDATE inbox SET state = 'held' WHERE key = 8").unwrap();
         let taken = "INSERT INTO inbox SELECT 10, instance, nth, 'x', kind, name, payload, size,
-            received_at, visible_at, consumed_at, source, wake, buffer, state, delivered, buffered
-            FROM inbox WHERE key = 7";
+            received_at, visible_at, consumed_at, source, wake, buffer, state, delivered, buffered,
+            log, taken_at, place FROM inbox WHERE key = 7";
         assert!(connection.execute_batch(taken).is_err(), "numbers are still unique");
     }
 
