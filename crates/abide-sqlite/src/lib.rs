@@ -12,9 +12,11 @@
 //! No runtime is needed: answers are plain futures that any executor may poll.
 
 mod claims;
+mod documents;
 mod failure;
 mod file;
 mod inbox;
+mod log;
 mod options;
 mod outputs;
 mod queue;
@@ -22,6 +24,7 @@ mod reader;
 mod row;
 mod schema;
 mod search;
+mod shapes;
 mod stats;
 mod store;
 mod waits;

@@ -14,6 +14,9 @@ const MAX_QUEUED: usize = 10_000;
 /// Ids of what was sent that an instance remembers by default.
 const REMEMBERED_IDS: usize = 10_000;
 
+/// Published events that a wait without an equality key looks back to by default.
+const LOOKBACK_MAX_SCANNED: usize = 10_000;
+
 /// What can be set before a store is opened.
 ///
 /// ```
@@ -27,6 +30,7 @@ pub struct Options {
     pub(crate) max_queued: usize,
     pub(crate) buffer_limit: BufferLimit,
     pub(crate) remembered_ids: usize,
+    pub(crate) lookback_max_scanned: usize,
 }
 
 impl Default for Options {
@@ -36,6 +40,7 @@ impl Default for Options {
             max_queued: MAX_QUEUED,
             buffer_limit: BufferLimit::default(),
             remembered_ids: REMEMBERED_IDS,
+            lookback_max_scanned: LOOKBACK_MAX_SCANNED,
         }
     }
 }
@@ -46,6 +51,7 @@ impl std::fmt::Debug for Options {
             .field("max_queued", &self.max_queued)
             .field("buffer_limit", &self.buffer_limit)
             .field("remembered_ids", &self.remembered_ids)
+            .field("lookback_max_scanned", &self.lookback_max_scanned)
             .finish_non_exhaustive()
     }
 }
@@ -59,7 +65,7 @@ impl Options {
     }
 
     /// How many writes may wait before outside calls (`start`, `control`, `deliver`,
-    /// `edit_wait`) are refused with
+    /// `publish`, `edit_wait`, `put_document`, `remove_document`) are refused with
     /// [`abide::Error::RateLimited`]. Instances' own writes are never refused.
     #[must_use]
     pub fn max_queued(mut self, max_queued: usize) -> Self {
@@ -80,6 +86,13 @@ impl Options {
     #[must_use]
     pub fn remembered_ids(mut self, remembered_ids: usize) -> Self {
         self.remembered_ids = remembered_ids.max(1);
+        self
+    }
+
+    /// How many published events a wait whose filter has no equality key looks back to at most.
+    #[must_use]
+    pub fn lookback_max_scanned(mut self, lookback_max_scanned: usize) -> Self {
+        self.lookback_max_scanned = lookback_max_scanned;
         self
     }
 

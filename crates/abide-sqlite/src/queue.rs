@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use abide::lifecycle::Control;
 use abide::store::{Claimed, Commit, Committed, Epoch, IfExists, Listener, Started};
 use abide::{
-    Delivered, Delivery, Error, Instance, InstanceId, InstanceKey, NewInstance, Result, Timestamp,
-    Wait,
+    Delivered, Delivery, Document, DocumentKind, Error, Instance, InstanceId, InstanceKey, Json,
+    LogRetention, NewInstance, Publish, Result, Timestamp, Verdict, Wait, WaitEdit,
 };
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
@@ -38,7 +38,11 @@ pub(crate) enum Write {
     Control(InstanceId, Control, Reply<Instance>),
     Deliver(Delivery, Reply<Delivered>),
     FallDue(Vec<InstanceKey>, Reply<()>),
-    EditWait(String, Option<Timestamp>, Reply<Wait>),
+    EditWait(String, WaitEdit, Reply<Wait>),
+    Publish(Publish, Reply<Verdict>),
+    PruneLog(LogRetention, usize, Reply<usize>),
+    PutDocument(DocumentKind, String, Json, Reply<Document>),
+    RemoveDocument(DocumentKind, String, Reply<bool>),
     Prune(Timestamp, usize, Reply<usize>),
     /// A read that has to see every command before it, also those that nobody awaits.
     ReadAfter(Job),
@@ -68,7 +72,12 @@ impl Command {
             Self::Write(Write::Deliver(_, reply)) => drop(reply.send(Err(error))),
             Self::Write(Write::FallDue(_, reply)) => drop(reply.send(Err(error))),
             Self::Write(Write::EditWait(_, _, reply)) => drop(reply.send(Err(error))),
-            Self::Write(Write::Prune(_, _, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::Publish(_, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::PutDocument(_, _, _, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::RemoveDocument(_, _, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::Prune(_, _, reply) | Write::PruneLog(_, _, reply)) => {
+                drop(reply.send(Err(error)));
+            }
             Self::Write(Write::Release(..) | Write::ReadAfter(_)) => {}
             Self::Order(Order::Attach(_, reply) | Order::Execute(_, reply)) => {
                 drop(reply.send(Err(error)));

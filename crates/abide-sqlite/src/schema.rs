@@ -3,17 +3,23 @@
 //! `PRAGMA user_version` counts the migrations that were applied. Each is applied in a transaction
 //! of its own, so a crash leaves a file that is at one version or the next.
 
-use abide::{Error, Result};
-use rusqlite::Connection;
+use abide::expr::Folded;
+use abide::{Error, Result, index};
+use rusqlite::{Connection, params};
 
-use crate::failure::to_caller;
+use crate::failure::{Trouble, to_caller};
+use crate::shapes::Shapes;
 
 /// Every migration, oldest first. Only ever added to.
 pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("schema/0001.sql"),
     include_str!("schema/0002.sql"),
     include_str!("schema/0003.sql"),
+    include_str!("schema/0004.sql"),
 ];
+
+/// The migration after which open waits are found by their keys.
+const KEYED: i64 = 4;
 
 /// Brings a file to the newest schema.
 pub(crate) fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<()> {
@@ -28,7 +34,7 @@ pub(crate) fn migrate(connection: &mut Connection, migrations: &[&str]) -> Resul
         return Err(Error::corrupt("the file is a database of another program"));
     }
     for (version, sql) in (1_i64..).zip(migrations).filter(|(version, _)| *version > found) {
-        apply(connection, version, sql).map_err(|error| to_caller(&error))?;
+        apply(connection, version, sql)?;
     }
     Ok(())
 }
@@ -37,11 +43,40 @@ fn is_used(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", [], |row| row.get(0))
 }
 
-fn apply(connection: &mut Connection, version: i64, sql: &str) -> rusqlite::Result<()> {
+fn apply(connection: &mut Connection, version: i64, sql: &str) -> Result<(), Trouble> {
     let transaction = connection.transaction()?;
     transaction.execute_batch(sql)?;
+    if version == KEYED {
+        key_open_waits(&transaction)?;
+    }
     transaction.pragma_update(None, "user_version", version)?;
-    transaction.commit()
+    Ok(transaction.commit()?)
+}
+
+/// Makes the waits for events that are open findable. What they are found by is not for SQL to say.
+/// Only what was there at that version is read.
+fn key_open_waits(connection: &Connection) -> Result<(), Trouble> {
+    let mut shapes = Shapes::read(connection)?;
+    let mut open = connection.prepare(
+        "SELECT key, instance, event_pattern, filter_folded FROM workflow_event_subscriptions
+          WHERE status = 'active' AND kind = 'event'",
+    )?;
+    let mut insert = connection.prepare(
+        "INSERT INTO subscription_keys (shape, key, wait, instance) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    let mut rows = open.query([])?;
+    while let Some(row) = rows.next()? {
+        let (wait, instance): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let (pattern, filter): (String, Option<String>) = (row.get(2)?, row.get(3)?);
+        let corrupt =
+            |refused| Error::corrupt(format!("filter of wait with key {wait}: {refused}"));
+        let filter = filter.map(|text| Folded::parse(&text)).transpose().map_err(corrupt)?;
+        for entry in index::entries(&pattern, filter.as_ref()) {
+            let shape = shapes.id(connection, &entry.shape)?;
+            insert.execute(params![shape, entry.key, wait, instance])?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -166,7 +201,7 @@ mod tests {
             .unwrap();
         assert_eq!(row, ("i7".to_owned(), "eu".to_owned()));
         let refused = migrate(&mut connection, MIGRATIONS);
-        assert!(matches!(refused, Err(Error::NewerSchema { found: 4, known: 3 })));
+        assert!(matches!(refused, Err(Error::NewerSchema { found: 5, known: 4 })));
     }
 
     #[test]
@@ -188,7 +223,7 @@ mod tests {
         let connection = crate::file::open_writer(&path).unwrap();
         let version: i64 =
             connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-        assert_eq!(version, 3);
+        assert_eq!(version, 4);
         let read =
             |key| crate::row::instance_by_key(&connection, InstanceKey(key)).unwrap().unwrap();
         let (running, errored) = (read(1), read(2));
@@ -250,8 +285,8 @@ mod tests {
         assert_eq!(text(&connection, "SELECT group_concat(id) FROM workflow_events"), "s1");
         connection.execute_batch("UPDATE inbox SET state = 'held' WHERE key = 8").unwrap();
         let taken = "INSERT INTO inbox SELECT 10, instance, nth, 'x', kind, name, payload, size,
-            received_at, visible_at, consumed_at, source, wake, buffer, state, delivered, buffered
-            FROM inbox WHERE key = 7";
+            received_at, visible_at, consumed_at, source, wake, buffer, state, delivered, buffered,
+            log, taken_at, place FROM inbox WHERE key = 7";
         assert!(connection.execute_batch(taken).is_err(), "numbers are still unique");
     }
 

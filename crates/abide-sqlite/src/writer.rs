@@ -25,23 +25,33 @@ use crate::reader::Readers;
 use crate::stats::Counters;
 use answer::Answer;
 use batch::{Batch, Keys};
+use caches::Caches;
 
 mod answer;
 mod batch;
+mod caches;
 mod commit;
 mod control;
 mod deliver;
+mod documents;
 mod due;
+mod edit;
 mod ending;
 mod held;
 mod hot;
 mod inbox;
+mod keys;
+mod lookback;
 mod meet;
 mod outputs;
 mod prune;
+mod publish;
 mod reach;
+mod retention;
 mod start;
+mod taken;
 mod waits;
+mod window;
 
 /// Commands in one transaction, at most: what bounds how long the first of them waits.
 const BATCH: usize = 4096;
@@ -65,11 +75,13 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
 }
 
-/// How much an instance may keep of what was sent to it.
+/// How much an instance may keep of what was sent to it, and look at of what was published.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) buffer: BufferLimit,
     pub(crate) remembered_ids: usize,
+    /// `lookback.maxScanned`.
+    pub(crate) scanned: usize,
 }
 
 /// The state of the thread.
@@ -77,6 +89,7 @@ pub(crate) struct Writer {
     connection: Connection,
     shared: Shared,
     keys: Keys,
+    caches: Caches,
     listener: Option<Arc<dyn Listener>>,
     farewells: Vec<Reply<()>>,
     /// Reused from batch to batch.
@@ -93,13 +106,23 @@ enum Outcome {
     InDoubt(rusqlite::Error),
 }
 
+/// A transaction that is ready to be committed.
+struct Filled {
+    hints: Vec<Hint>,
+    rows: u64,
+    /// What came after it and stands alone.
+    alone: Option<Order>,
+}
+
 impl Writer {
     pub(crate) fn new(connection: Connection, shared: Shared) -> Result<Self> {
         let keys = Keys::read(&connection).map_err(|error| to_caller(&error))?;
+        let caches = Caches::read(&connection)?;
         Ok(Self {
             connection,
             shared,
             keys,
+            caches,
             listener: None,
             farewells: Vec::new(),
             answers: Vec::new(),
@@ -131,11 +154,12 @@ impl Writer {
         let mut answers = std::mem::take(&mut self.answers);
         let claims = Arc::clone(&self.shared.claims);
         let mut claims = claims.lock();
-        let (mark, keys) = (claims.mark(), self.keys);
+        let (mark, caches, keys) = (claims.mark(), self.caches.mark(), self.keys);
         let (outcome, alone) = self.transact(&mut claims, commands, &mut answers);
         let alone = match outcome {
             Outcome::Stored { hints, rows, changed } => {
                 claims.settle();
+                self.caches.settle();
                 // Dropped before anyone is woken, or they would wait for it.
                 drop(claims);
                 let commands = answers.len() as u64;
@@ -146,6 +170,7 @@ impl Writer {
             }
             Outcome::Unchanged(error) => {
                 claims.undo_to(mark);
+                self.caches.undo_to(caches);
                 self.keys = keys;
                 let error = to_caller(&error);
                 answers.drain(..).for_each(|a| a.fail(&error, &mut claims, &self.shared));
@@ -182,23 +207,26 @@ impl Writer {
             &self.connection,
             claims,
             &mut self.keys,
+            &mut self.caches,
             &self.shared,
             commands,
             answers,
-            &mut alone,
         );
         let filling = began.elapsed();
         let outcome = match filled {
-            Ok((hints, rows)) => match self.commit() {
-                Ok(()) => {
-                    let patience = patience(filling, began.elapsed() - filling);
-                    self.gather = Gather { answered: answers.len(), patience };
-                    let changed = self.connection.total_changes() != before;
-                    Outcome::Stored { hints, rows, changed }
+            Ok(Filled { hints, rows, alone: stands_alone }) => {
+                alone = stands_alone;
+                match self.commit() {
+                    Ok(()) => {
+                        let patience = patience(filling, began.elapsed() - filling);
+                        self.gather = Gather { answered: answers.len(), patience };
+                        let changed = self.connection.total_changes() != before;
+                        Outcome::Stored { hints, rows, changed }
+                    }
+                    Err(error) if commit_changed_nothing(&error) => Outcome::Unchanged(error),
+                    Err(error) => Outcome::InDoubt(error),
                 }
-                Err(error) if commit_changed_nothing(&error) => Outcome::Unchanged(error),
-                Err(error) => Outcome::InDoubt(error),
-            },
+            }
             Err(error) => Outcome::Unchanged(error),
         };
         (self.rolled_back(outcome), alone)
@@ -271,13 +299,14 @@ fn fill(
     connection: &Connection,
     claims: &mut Claims,
     keys: &mut Keys,
+    caches: &mut Caches,
     shared: &Shared,
     commands: &mut VecDeque<Command>,
     answers: &mut Vec<Answer>,
-    alone: &mut Option<Order>,
-) -> rusqlite::Result<(Vec<Hint>, u64)> {
+) -> rusqlite::Result<Filled> {
     connection.prepare_cached("BEGIN")?.execute([])?;
-    let mut batch = Batch::new(connection, claims, keys, shared)?;
+    let mut batch = Batch::new(connection, claims, keys, caches, shared)?;
+    let mut alone = None;
     while answers.len() < BATCH && batch.bytes < BATCH_BYTES {
         // What came meanwhile rides along: those who were answered last are back by now, and a
         // sync for many is cheaper than one for each half of them.
@@ -288,7 +317,7 @@ fn fill(
         let write = match command {
             Command::Write(write) => write,
             Command::Order(order) => {
-                *alone = Some(order);
+                alone = Some(order);
                 break;
             }
         };
@@ -298,7 +327,7 @@ fn fill(
             return Err(failed);
         }
     }
-    Ok((batch.hints, batch.rows))
+    Ok(Filled { hints: batch.hints, rows: batch.rows, alone })
 }
 
 /// How long to wait for the next batch to grow: a part of a sync, when syncs are what takes time.

@@ -9,7 +9,7 @@ use super::batch::{Batch, Head};
 use super::commit::Speaker;
 use super::meet::Tale;
 use crate::failure::Trouble;
-use crate::row;
+use crate::{row, waits};
 
 impl Batch<'_> {
     pub(super) fn control(
@@ -78,7 +78,9 @@ impl Batch<'_> {
                 self.happen(key, vec![entry])?;
                 let (id, run) = (instance.id.clone(), instance.run);
                 let has_parent = instance.parent.is_some();
-                let speaker = Speaker { key, id, run, has_parent, may_park: true, has_mail: false };
+                let log_from = instance.log_from;
+                let (may_park, has_mail) = (true, false);
+                let speaker = Speaker { key, id, run, has_parent, may_park, log_from, has_mail };
                 self.end(&speaker, &end)
             }
             Decision::Compensate(entry) => {
@@ -99,7 +101,14 @@ impl Batch<'_> {
     fn let_go(&mut self, instance: &Instance, restart: &Control) -> Result<i64, Trouble> {
         if matches!(restart, Control::Restart { from_step: None }) {
             self.remember_keys()?;
+            for wait in waits::open(self.connection, instance.key)? {
+                self.unkey_wait(&wait)?;
+            }
             self.forget_mail(instance.key)?;
+            let mut update = self
+                .connection
+                .prepare_cached("UPDATE instances SET log_from = ?2 WHERE key = ?1")?;
+            update.execute([instance.key.0, self.last_event()])?;
             return Ok(instance.next_seq);
         }
         let mut tale = Tale::new();
