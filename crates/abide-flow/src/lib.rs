@@ -5,8 +5,14 @@
 //!   text ──parse──▶ Tree (with positions) ──read + check──▶ Flow ──interpret──▶ steps of a Cx
 //! ```
 
+mod action;
+mod equipment;
 mod field;
 mod flow;
+mod interpret;
+
+pub use action::Actions;
+pub use equipment::Equipment;
 
 pub use field::{Field, Unresolved};
 pub use flow::{
