@@ -14,6 +14,7 @@
 mod claims;
 mod documents;
 mod failure;
+mod fanouts;
 mod file;
 mod inbox;
 mod log;
@@ -27,6 +28,7 @@ mod search;
 mod shapes;
 mod stats;
 mod store;
+mod waiting;
 mod waits;
 mod writer;
 

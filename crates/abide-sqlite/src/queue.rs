@@ -182,6 +182,27 @@ impl Queue {
         true
     }
 
+    /// Waits only so long, and answers `true` also when nothing came.
+    pub(crate) fn take_within(&self, taken: &mut VecDeque<Command>, patience: Duration) -> bool {
+        let mut state = self.state.lock();
+        if state.commands.is_empty() && state.closed.is_none() && !patience.is_zero() {
+            state.wakes_at = Some(1);
+            self.filled.wait_for(&mut state, patience);
+        }
+        if state.commands.is_empty() && state.closed.is_some() {
+            return false;
+        }
+        state.wakes_at = None;
+        std::mem::swap(&mut state.commands, taken);
+        self.any.store(false, Ordering::Release);
+        true
+    }
+
+    /// Whether somebody waits.
+    pub(crate) fn is_any(&self) -> bool {
+        self.any.load(Ordering::Acquire)
+    }
+
     /// Adds to `taken` what came meanwhile, without waiting. Whether there was anything.
     pub(crate) fn top_up(&self, taken: &mut VecDeque<Command>) -> bool {
         if !self.any.load(Ordering::Acquire) {

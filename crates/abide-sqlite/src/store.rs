@@ -217,6 +217,8 @@ fn open(options: &Options, path: &Path) -> Result<Open> {
             buffer: options.buffer_limit,
             remembered_ids: options.remembered_ids,
             scanned: options.lookback_max_scanned,
+            fanout_chunk: options.fanout_chunk,
+            index_bytes: options.index_max_bytes,
         },
     };
     let writer = Writer::new(connection, shared.clone())?;

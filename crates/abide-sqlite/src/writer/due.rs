@@ -29,6 +29,7 @@ impl Batch<'_> {
     }
 
     fn fall_due_at(&mut self, key: InstanceKey) -> Result<(), Trouble> {
+        self.settle_first(key)?;
         if self.head(key)?.is_none() {
             return Ok(());
         }

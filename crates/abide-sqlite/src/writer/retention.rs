@@ -27,6 +27,8 @@ impl Batch<'_> {
         if let Some(most) = max_per_type {
             gone.extend(self.beyond_of_type(most, limit)?);
         }
+        // What somebody has yet to meet stays.
+        gone.retain(|seq| !self.caches.fanouts.contains(*seq));
         let gone: Vec<i64> = gone.into_iter().take(limit).collect();
         if gone.is_empty() {
             return Ok(0);
