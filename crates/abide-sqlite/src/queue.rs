@@ -57,6 +57,9 @@ pub(crate) enum Order {
     /// Lets the next commit fail with a code of SQLite's.
     #[cfg(test)]
     FailCommit(i32),
+    /// Keeps the writer from what nobody asks for, or lets it go on.
+    #[cfg(test)]
+    Rest(bool),
 }
 
 impl Command {
@@ -84,7 +87,7 @@ impl Command {
             }
             Self::Order(Order::Close(reply)) => drop(reply.send(Ok(()))),
             #[cfg(test)]
-            Self::Order(Order::FailCommit(_)) => {}
+            Self::Order(Order::FailCommit(_) | Order::Rest(_)) => {}
         }
     }
 }

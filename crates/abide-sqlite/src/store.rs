@@ -111,6 +111,11 @@ impl SqliteStore {
         self.inner.shared.queue.push(order).unwrap();
     }
 
+    #[cfg(test)]
+    pub(crate) fn rest(&self, rests: bool) {
+        self.inner.shared.queue.push(Command::Order(Order::Rest(rests))).unwrap();
+    }
+
     /// Opens on the thread that will write, because opening reads and may have to recover.
     pub(crate) async fn open_with(
         options: Options,

@@ -46,12 +46,14 @@ mod keys;
 mod lookback;
 mod meet;
 mod outputs;
+mod paths;
 mod prune;
 mod publish;
 mod reach;
 mod retention;
 mod start;
 mod taken;
+mod view;
 mod waits;
 mod window;
 
@@ -307,6 +309,8 @@ impl Writer {
             Order::Close(reply) => self.farewells.push(reply),
             #[cfg(test)]
             Order::FailCommit(code) => self.fail_commit = Some(code),
+            #[cfg(test)]
+            Order::Rest(rests) => self.caches.is_resting = rests,
         }
     }
 

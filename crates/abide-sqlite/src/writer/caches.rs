@@ -7,6 +7,8 @@ use rusqlite::Connection;
 use super::fanout;
 use crate::failure::Trouble;
 use crate::fanouts::Fanouts;
+use crate::lookbacks::Lookbacks;
+use crate::paths::Paths;
 use crate::shapes::Shapes;
 use crate::waiting::Waiting;
 
@@ -14,8 +16,10 @@ pub(super) struct Caches {
     pub(super) shapes: Shapes,
     pub(super) waiting: Waiting,
     pub(super) fanouts: Fanouts,
+    pub(super) paths: Paths,
+    pub(super) lookbacks: Lookbacks,
     /// Whether chores met damage: they are left until the store is opened again.
-    is_resting: bool,
+    pub(super) is_resting: bool,
 }
 
 /// A place to go back to.
@@ -24,6 +28,8 @@ pub(super) struct Mark {
     shapes: usize,
     waiting: usize,
     fanouts: usize,
+    paths: usize,
+    lookbacks: usize,
 }
 
 impl Caches {
@@ -31,12 +37,16 @@ impl Caches {
         let shapes = Shapes::read(connection)?;
         let fanouts = fanout::read(connection, &shapes)?;
         let waiting = Waiting::new(index_bytes);
-        Ok(Self { shapes, waiting, fanouts, is_resting: false })
+        let (paths, lookbacks) = (Paths::read(connection)?, Lookbacks::read(connection)?);
+        Ok(Self { shapes, waiting, fanouts, paths, lookbacks, is_resting: false })
     }
 
     /// Whether there is something to be done when nobody asks for anything.
     pub(super) fn has_chores(&self) -> bool {
-        !self.is_resting && !self.fanouts.is_empty()
+        let is_left = !self.fanouts.is_empty()
+            || self.paths.incomplete().is_some()
+            || self.lookbacks.first().is_some();
+        is_left && !self.is_resting
     }
 
     /// Leaves chores alone, because something that they need is damaged.
@@ -46,8 +56,13 @@ impl Caches {
     }
 
     pub(super) fn mark(&self) -> Mark {
-        let (shapes, waiting) = (self.shapes.mark(), self.waiting.mark());
-        Mark { shapes, waiting, fanouts: self.fanouts.mark() }
+        Mark {
+            shapes: self.shapes.mark(),
+            waiting: self.waiting.mark(),
+            fanouts: self.fanouts.mark(),
+            paths: self.paths.mark(),
+            lookbacks: self.lookbacks.mark(),
+        }
     }
 
     /// Takes back everything since a mark.
@@ -55,6 +70,8 @@ impl Caches {
         self.shapes.undo_to(mark.shapes);
         self.waiting.undo_to(mark.waiting);
         self.fanouts.undo_to(mark.fanouts);
+        self.paths.undo_to(mark.paths);
+        self.lookbacks.undo_to(mark.lookbacks);
     }
 
     /// Forgets how to take back: the batch is durable.
@@ -62,5 +79,7 @@ impl Caches {
         self.shapes.settle();
         self.waiting.settle();
         self.fanouts.settle();
+        self.paths.settle();
+        self.lookbacks.settle();
     }
 }

@@ -70,6 +70,7 @@ impl Batch<'_> {
         let candidates = self.heard_by(key, &open, is_it)?;
         let may_have = |wait: &Wait, _: &Candidate| is_it(wait);
         let mut settled = self.offer_all(&mut open, &candidates, may_have, |_, _| true)?;
+        self.stop_looking(edited.key)?;
         let mut looked = self.look_back(key, &mut open, is_it)?;
         settled.append(&mut looked.settled);
         let reached = edited.key..edited.key + 1;

@@ -240,8 +240,8 @@ impl Batch<'_> {
         Ok(Vec::new())
     }
 
-    fn insert_event(&mut self, event: &Published, verdict: &Verdict) -> Result<(), Trouble> {
-        let Published { seq, accepted_at, event } = event;
+    fn insert_event(&mut self, whole: &Published, verdict: &Verdict) -> Result<(), Trouble> {
+        let Published { seq, accepted_at, event } = whole;
         let size = event.payload.as_ref().map_or(0, Json::size);
         let size = i64::try_from(size).unwrap_or(i64::MAX);
         let told = serde_json::to_string(verdict).map_err(|refused| Error::Invalid {
@@ -273,6 +273,7 @@ impl Batch<'_> {
              ON CONFLICT (type) DO UPDATE SET events = events + 1, bytes = bytes + ?2",
         )?;
         count.execute(params![event.event_type, size])?;
+        self.index_event(whole)?;
         self.bytes += event.payload.as_ref().map_or(0, Json::size) + told.len();
         Ok(())
     }
