@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use abide::history::EntryKind;
 use abide::meeting::{has_expired, of_sent};
-use abide::{Buffered, InstanceKey, Since, Timestamp, Wait, WaitStatus};
+use abide::{Buffered, Hears, InstanceKey, Kind, Since, Timestamp, Wait, WaitStatus};
 use rusqlite::OptionalExtension;
 
 use super::batch::Batch;
@@ -61,7 +61,10 @@ impl Batch<'_> {
     ) -> Result<LookedBack, Trouble> {
         let mut views: BTreeMap<i64, View> = BTreeMap::new();
         let last = self.last_event();
-        let looks_back = |wait: &&Wait| wait.since < last && looks(wait);
+        let looks_back = |wait: &&Wait| {
+            let hears_events = matches!(wait.hears, Hears::Sent { kind: Kind::Event, .. });
+            hears_events && wait.since < last && looks(wait)
+        };
         for wait in open.waits().iter().filter(looks_back) {
             views.insert(wait.key, self.view(key, wait, wait.since, AT_ONCE)?);
         }
