@@ -14,11 +14,14 @@
 mod claims;
 mod documents;
 mod failure;
+mod fanouts;
 mod file;
 mod inbox;
 mod log;
+mod lookbacks;
 mod options;
 mod outputs;
+mod paths;
 mod queue;
 mod reader;
 mod row;
@@ -27,6 +30,7 @@ mod search;
 mod shapes;
 mod stats;
 mod store;
+mod waiting;
 mod waits;
 mod writer;
 

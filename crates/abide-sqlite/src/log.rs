@@ -25,6 +25,8 @@ macro_rules! select_events {
     };
 }
 
+pub(crate) use select_events;
+
 /// Reads a row of [`select_events`].
 pub(crate) fn published(row: &Row<'_>) -> Result<Published, Trouble> {
     let seq: i64 = row.get(0)?;

@@ -17,6 +17,12 @@ const REMEMBERED_IDS: usize = 10_000;
 /// Published events that a wait without an equality key looks back to by default.
 const LOOKBACK_MAX_SCANNED: usize = 10_000;
 
+/// Instances that a published event meets at once by default: some milliseconds of work.
+const FANOUT_CHUNK: usize = 128;
+
+/// Memory for what open waits want, by default: more than a million of them.
+const INDEX_MAX_BYTES: usize = 512 << 20;
+
 /// What can be set before a store is opened.
 ///
 /// ```
@@ -31,6 +37,8 @@ pub struct Options {
     pub(crate) buffer_limit: BufferLimit,
     pub(crate) remembered_ids: usize,
     pub(crate) lookback_max_scanned: usize,
+    pub(crate) fanout_chunk: usize,
+    pub(crate) index_max_bytes: usize,
 }
 
 impl Default for Options {
@@ -41,6 +49,8 @@ impl Default for Options {
             buffer_limit: BufferLimit::default(),
             remembered_ids: REMEMBERED_IDS,
             lookback_max_scanned: LOOKBACK_MAX_SCANNED,
+            fanout_chunk: FANOUT_CHUNK,
+            index_max_bytes: INDEX_MAX_BYTES,
         }
     }
 }
@@ -52,6 +62,8 @@ impl std::fmt::Debug for Options {
             .field("buffer_limit", &self.buffer_limit)
             .field("remembered_ids", &self.remembered_ids)
             .field("lookback_max_scanned", &self.lookback_max_scanned)
+            .field("fanout_chunk", &self.fanout_chunk)
+            .field("index_max_bytes", &self.index_max_bytes)
             .finish_non_exhaustive()
     }
 }
@@ -93,6 +105,22 @@ impl Options {
     #[must_use]
     pub fn lookback_max_scanned(mut self, lookback_max_scanned: usize) -> Self {
         self.lookback_max_scanned = lookback_max_scanned;
+        self
+    }
+
+    /// How many instances a published event meets in the transaction that stores it. The others
+    /// follow in pieces, so that a storm does not hold up everybody else.
+    #[must_use]
+    pub fn fanout_chunk(mut self, fanout_chunk: usize) -> Self {
+        self.fanout_chunk = fanout_chunk;
+        self
+    }
+
+    /// How much memory may be taken by what open waits for events want. When that is more, or this
+    /// is zero, published events are matched with the rows of the file.
+    #[must_use]
+    pub fn index_max_bytes(mut self, index_max_bytes: usize) -> Self {
+        self.index_max_bytes = index_max_bytes;
         self
     }
 

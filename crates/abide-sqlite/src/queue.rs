@@ -57,6 +57,9 @@ pub(crate) enum Order {
     /// Lets the next commit fail with a code of SQLite's.
     #[cfg(test)]
     FailCommit(i32),
+    /// Keeps the writer from what nobody asks for, or lets it go on.
+    #[cfg(test)]
+    Rest(bool),
 }
 
 impl Command {
@@ -84,7 +87,7 @@ impl Command {
             }
             Self::Order(Order::Close(reply)) => drop(reply.send(Ok(()))),
             #[cfg(test)]
-            Self::Order(Order::FailCommit(_)) => {}
+            Self::Order(Order::FailCommit(_) | Order::Rest(_)) => {}
         }
     }
 }
@@ -180,6 +183,27 @@ impl Queue {
         std::mem::swap(&mut state.commands, taken);
         self.any.store(false, Ordering::Release);
         true
+    }
+
+    /// Waits only so long, and answers `true` also when nothing came.
+    pub(crate) fn take_within(&self, taken: &mut VecDeque<Command>, patience: Duration) -> bool {
+        let mut state = self.state.lock();
+        if state.commands.is_empty() && state.closed.is_none() && !patience.is_zero() {
+            state.wakes_at = Some(1);
+            self.filled.wait_for(&mut state, patience);
+        }
+        if state.commands.is_empty() && state.closed.is_some() {
+            return false;
+        }
+        state.wakes_at = None;
+        std::mem::swap(&mut state.commands, taken);
+        self.any.store(false, Ordering::Release);
+        true
+    }
+
+    /// Whether somebody waits.
+    pub(crate) fn is_any(&self) -> bool {
+        self.any.load(Ordering::Acquire)
     }
 
     /// Adds to `taken` what came meanwhile, without waiting. Whether there was anything.

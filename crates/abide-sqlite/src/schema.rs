@@ -81,7 +81,8 @@ fn key_open_waits(connection: &Connection) -> Result<(), Trouble> {
 
 #[cfg(test)]
 mod tests {
-    use abide::{Buffer, InstanceKey, Kind, Phase, Status, WaitStatus};
+    use abide::store::Store;
+    use abide::{Buffer, DocumentKind, InstanceKey, Kind, Phase, Status, WaitStatus};
 
     use super::*;
 
@@ -153,6 +154,8 @@ mod tests {
         assert_eq!(words("status", "workflow_event_subscriptions"), statuses);
         let policies: Vec<&str> = Buffer::ALL.iter().map(|policy| policy.as_str()).collect();
         assert_eq!(words("buffer", "inbox_anew"), policies);
+        let documents: Vec<&str> = DocumentKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        assert_eq!(words("kind", "documents"), documents);
     }
 
     #[test]
@@ -181,6 +184,10 @@ mod tests {
               WHERE instance = ?1 AND wake = 0 AND (state = 'pending' OR state = 'delayed')",
         );
         assert!(quiet.contains("INDEX inbox_quiet (instance=?)"), "{quiet}");
+        let found = plan("SELECT wait, instance FROM subscription_keys WHERE shape = ?1");
+        assert_eq!(found, "SEARCH subscription_keys USING PRIMARY KEY (shape=?)");
+        let takers = plan("SELECT instance FROM inbox WHERE log = ?1 ORDER BY instance");
+        assert_eq!(takers, "SEARCH inbox USING COVERING INDEX inbox_log (log=?)");
         let holders = plan("SELECT wait FROM held WHERE entry = ?1");
         assert_eq!(holders, "SEARCH held USING COVERING INDEX held_entry (entry=?)");
     }
@@ -288,6 +295,57 @@ mod tests {
             received_at, visible_at, consumed_at, source, wake, buffer, state, delivered, buffered,
             log, taken_at, place FROM inbox WHERE key = 7";
         assert!(connection.execute_batch(taken).is_err(), "numbers are still unique");
+    }
+
+    #[tokio::test]
+    async fn open_waits_of_the_third_version_are_found_by_what_is_published() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("third.db");
+        let mut connection = Connection::open(&path).unwrap();
+        migrate(&mut connection, &MIGRATIONS[..3]).unwrap();
+        assert!(insert(&connection, 1, "waiting", false));
+        connection
+            .execute_batch(
+                r#"INSERT INTO workflow_event_subscriptions (key, id, instance,
+                       workflow_instance_id, run, kind, event_pattern, status, created_at,
+                       wait_step_id, filter_condition, filter_folded, fulfilled_by_event_id)
+                   VALUES (1, 'sub_met', 1, 'i1', 1, 'event', 'old', 'fulfilled', 5, 'v', NULL,
+                           NULL, 'e1'),
+                          (2, 'sub_all', 1, 'i1', 1, 'event', 'order.*', 'active', 5, 'w', NULL,
+                           NULL, NULL),
+                          (3, 'sub_key', 1, 'i1', 1, 'event', 'order.paid', 'active', 5, 'x',
+                           'event.payload.id === input.id', 'event.payload.id === "o-7"', NULL),
+                          (4, 'sub_other', 1, 'i1', 1, 'event', 'order.paid', 'active', 5, 'y',
+                           'event.payload.id === input.id', 'event.payload.id === "o-8"', NULL),
+                          (5, 'sub_signal', 1, 'i1', 1, 'signal', 'order.paid', 'active', 5, 'z',
+                           NULL, NULL, NULL);
+                   INSERT INTO inbox (key, instance, nth, id, kind, name, payload, size,
+                       received_at, visible_at, consumed_at, source, wake, buffer, state,
+                       delivered, buffered)
+                   VALUES (7, 1, 1, 'e1', 'event', 'old', '1', 1, 5, 5, 6, NULL, 1, 'latest',
+                           'consumed', 1, 0);"#,
+            )
+            .unwrap();
+        drop(connection);
+
+        let store = crate::SqliteStore::open(&path).await.unwrap();
+        let payload = abide::Json::from_stored(r#"{"id":"o-7"}"#.to_owned()).unwrap();
+        let event = abide::Publication {
+            id: Some("e".to_owned()),
+            payload: Some(payload),
+            ..abide::Publication::new("order.paid")
+        };
+        let verdict = store.publish(abide::Publish::new(event)).await.unwrap();
+        let matched: Vec<&str> =
+            verdict.matched.iter().map(|matched| &*matched.subscription_id).collect();
+        assert_eq!(matched, ["sub_all", "sub_key"]);
+        store.close().await.unwrap();
+        let connection = Connection::open(&path).unwrap();
+        let number =
+            |sql: &str| -> i64 { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
+        assert_eq!(number("SELECT wait FROM subscription_keys"), 4);
+        let met = "SELECT fulfilled_by_entry FROM workflow_event_subscriptions WHERE key = 1";
+        assert_eq!(number(met), 7);
     }
 
     #[test]

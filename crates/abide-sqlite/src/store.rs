@@ -111,6 +111,11 @@ impl SqliteStore {
         self.inner.shared.queue.push(order).unwrap();
     }
 
+    #[cfg(test)]
+    pub(crate) fn rest(&self, rests: bool) {
+        self.inner.shared.queue.push(Command::Order(Order::Rest(rests))).unwrap();
+    }
+
     /// Opens on the thread that will write, because opening reads and may have to recover.
     pub(crate) async fn open_with(
         options: Options,
@@ -217,6 +222,8 @@ fn open(options: &Options, path: &Path) -> Result<Open> {
             buffer: options.buffer_limit,
             remembered_ids: options.remembered_ids,
             scanned: options.lookback_max_scanned,
+            fanout_chunk: options.fanout_chunk,
+            index_bytes: options.index_max_bytes,
         },
     };
     let writer = Writer::new(connection, shared.clone())?;

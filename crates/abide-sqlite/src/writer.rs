@@ -30,6 +30,7 @@ use caches::Caches;
 mod answer;
 mod batch;
 mod caches;
+mod chores;
 mod commit;
 mod control;
 mod deliver;
@@ -37,6 +38,7 @@ mod documents;
 mod due;
 mod edit;
 mod ending;
+mod fanout;
 mod held;
 mod hot;
 mod inbox;
@@ -44,12 +46,14 @@ mod keys;
 mod lookback;
 mod meet;
 mod outputs;
+mod paths;
 mod prune;
 mod publish;
 mod reach;
 mod retention;
 mod start;
 mod taken;
+mod view;
 mod waits;
 mod window;
 
@@ -59,6 +63,9 @@ const BATCH: usize = 4096;
 /// Bytes of history after which a transaction takes no more: what bounds the WAL and the wait when
 /// payloads are large.
 const BATCH_BYTES: usize = 16 << 20;
+
+/// How long chores rest after a transaction was taken back: the disk may be full.
+const CHORES_AGAIN: Duration = Duration::from_millis(100);
 
 /// How long a batch may wait to grow, at most.
 const MAX_PATIENCE: Duration = Duration::from_millis(1);
@@ -82,6 +89,10 @@ pub(crate) struct Limits {
     pub(crate) remembered_ids: usize,
     /// `lookback.maxScanned`.
     pub(crate) scanned: usize,
+    /// `fanout.chunk`: instances that an event meets in the transaction that stores it.
+    pub(crate) fanout_chunk: usize,
+    /// `index.maxBytes`: memory for what open waits want.
+    pub(crate) index_bytes: usize,
 }
 
 /// The state of the thread.
@@ -95,6 +106,8 @@ pub(crate) struct Writer {
     /// Reused from batch to batch.
     answers: Vec<Answer>,
     gather: Gather,
+    /// Whether the last transaction was taken back.
+    failed: bool,
     #[cfg(test)]
     fail_commit: Option<i32>,
 }
@@ -117,7 +130,7 @@ struct Filled {
 impl Writer {
     pub(crate) fn new(connection: Connection, shared: Shared) -> Result<Self> {
         let keys = Keys::read(&connection).map_err(|error| to_caller(&error))?;
-        let caches = Caches::read(&connection)?;
+        let caches = Caches::read(&connection, shared.limits.index_bytes)?;
         Ok(Self {
             connection,
             shared,
@@ -127,6 +140,7 @@ impl Writer {
             farewells: Vec::new(),
             answers: Vec::new(),
             gather: Gather::default(),
+            failed: false,
             #[cfg(test)]
             fail_commit: None,
         })
@@ -138,14 +152,30 @@ impl Writer {
         let mut commands = VecDeque::new();
         let queue = Arc::clone(&self.shared.queue);
         let _closes = CloseOnExit(&queue);
-        while queue.take(&mut commands, self.gather) {
-            while !commands.is_empty() {
+        while self.next(&queue, &mut commands) {
+            self.caches.waiting.build(&self.connection);
+            while !commands.is_empty() || self.caches.has_chores() {
                 if let Some(alone) = self.write(&mut commands) {
                     self.obey(alone);
+                }
+                if commands.is_empty() {
+                    // Chores go on once somebody looked into the queue.
+                    break;
                 }
             }
         }
         (self.connection, self.farewells)
+    }
+
+    /// Waits for commands, unless there is something else to do. `false` when the queue is closed
+    /// and nothing is left: chores are for whoever opens the store next.
+    fn next(&self, queue: &Queue, commands: &mut VecDeque<Command>) -> bool {
+        let is_busy = self.caches.has_chores() || self.caches.waiting.is_building();
+        match (is_busy, self.failed) {
+            (true, false) => queue.take_within(commands, Duration::ZERO),
+            (true, true) => queue.take_within(commands, CHORES_AGAIN),
+            (false, _) => queue.take(commands, self.gather),
+        }
     }
 
     /// Puts commands into one transaction, up to a limit or to one that stands alone, which is
@@ -156,6 +186,7 @@ impl Writer {
         let mut claims = claims.lock();
         let (mark, caches, keys) = (claims.mark(), self.caches.mark(), self.keys);
         let (outcome, alone) = self.transact(&mut claims, commands, &mut answers);
+        self.failed = !matches!(outcome, Outcome::Stored { .. });
         let alone = match outcome {
             Outcome::Stored { hints, rows, changed } => {
                 claims.settle();
@@ -164,6 +195,7 @@ impl Writer {
                 drop(claims);
                 let commands = answers.len() as u64;
                 self.shared.counters.count(u64::from(changed), commands, rows);
+                self.shared.counters.note_scanned(self.caches.waiting.scanned() as u64);
                 self.tell(hints);
                 answers.drain(..).for_each(|answer| answer.send(&self.shared));
                 alone
@@ -277,6 +309,8 @@ impl Writer {
             Order::Close(reply) => self.farewells.push(reply),
             #[cfg(test)]
             Order::FailCommit(code) => self.fail_commit = Some(code),
+            #[cfg(test)]
+            Order::Rest(rests) => self.caches.is_resting = rests,
         }
     }
 
@@ -325,6 +359,15 @@ fn fill(
         answers.push(answer);
         if let Some(failed) = failed {
             return Err(failed);
+        }
+    }
+    if alone.is_none() && batch.caches.has_chores() {
+        let rides_along = !answers.is_empty();
+        let somebody_waits = || shared.queue.is_any();
+        match batch.guarded(|batch| batch.do_chores(rides_along, somebody_waits)) {
+            Ok(()) => {}
+            Err(Trouble::Failed(failed)) => return Err(failed),
+            Err(Trouble::Refused(error)) => batch.caches.rest(&error),
         }
     }
     Ok(Filled { hints: batch.hints, rows: batch.rows, alone })

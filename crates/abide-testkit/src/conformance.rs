@@ -383,7 +383,8 @@ macro_rules! store_conformance {
                 a_throttle_gives_each_its_period,
                 an_id_that_exists_leaves_the_window_as_it_was,
                 a_joined_start_has_its_timeout_from_its_new_moment,
-                a_dry_run_leaves_the_window_as_it_was
+                a_dry_run_leaves_the_window_as_it_was,
+                a_batch_does_not_join_what_is_no_list
             );
             $crate::store_conformance!(@letting_go $fresh:
                 what_an_undone_wait_had_is_in_the_buffer,

@@ -86,11 +86,13 @@ CREATE TABLE lookbacks (
     done INTEGER NOT NULL
 ) STRICT;
 
--- Events that are yet to meet the waits with a key above `done`, up to `upto`.
+-- Events that are yet to meet the waits with a key above `done`, up to `upto`; `met` took them so
+-- far.
 CREATE TABLE fanouts (
     seq  INTEGER PRIMARY KEY,
     done INTEGER NOT NULL,
-    upto INTEGER NOT NULL
+    upto INTEGER NOT NULL,
+    met  INTEGER NOT NULL
 ) STRICT;
 
 -- What triggers know of the events that hang together, and the instance that those start.

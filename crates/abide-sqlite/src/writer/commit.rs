@@ -31,6 +31,11 @@ impl Batch<'_> {
     /// with each of them.
     pub(super) fn commit(&mut self, commit: &Commit, text: &str) -> Result<Committed, Trouble> {
         let transition = &*commit.transition;
+        if !self.caches.fanouts.is_empty()
+            && self.claims.held(commit.key, commit.epoch, commit.run).is_some()
+        {
+            self.settle_first(commit.key)?;
+        }
         let has_quiet = self.claims.get(commit.key).is_some_and(|claim| claim.mail.quiet);
         if is_history_only(transition) && !has_quiet {
             let numbered = transition.entries.numbered();

@@ -18,6 +18,11 @@ impl Batch<'_> {
         control: &Control,
     ) -> Result<Box<Instance>, Trouble> {
         self.guarded(|batch| {
+            if !batch.caches.fanouts.is_empty()
+                && let Some(key) = row::key_of(batch.connection, id.as_str())?
+            {
+                batch.settle_first(key)?;
+            }
             let gone = || Error::InstanceNotFound { id: id.clone() };
             let instance = row::instance_by_id(batch.connection, id)?.ok_or_else(gone)?;
             batch.decide(&instance, control)?;
@@ -34,6 +39,7 @@ impl Batch<'_> {
     fn terminate_children(&mut self, top: &Instance, how: &Terminate) -> Result<(), Trouble> {
         let mut told = self.below(top, how)?;
         while let Some((key, how)) = told.pop() {
+            self.settle_first(key)?;
             let Some(child) = row::instance_by_key(self.connection, key)? else { continue };
             self.decide(&child, &Control::Terminate(how.clone()))?;
             told.append(&mut self.below(&child, &how)?);

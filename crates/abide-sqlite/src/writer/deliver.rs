@@ -20,6 +20,7 @@ impl Batch<'_> {
         let Some((key, status)) = self.addressee(&delivery.to)? else {
             return Err(Error::InstanceNotFound { id: delivery.to.clone() }.into());
         };
+        self.settle_first(key)?;
         // Nobody looks for what is known not to be there.
         let mail = self.claims.mail(key);
         let first = if mail.received { self.answered(key, &delivery.id)? } else { None };

@@ -14,6 +14,7 @@ impl Batch<'_> {
     /// Changes an open wait. With another filter it is offered what is there, as if it had just
     /// been reached.
     pub(super) fn edit_wait(&mut self, id: &str, edit: &WaitEdit) -> Result<Wait, Trouble> {
+        self.settle_first(self.wait(id)?.instance)?;
         let wait = self.editable(id)?;
         self.guarded(|batch| {
             if let Some(timeout_at) = edit.timeout_at {
@@ -51,7 +52,6 @@ impl Batch<'_> {
     }
 
     fn change_filter(&mut self, wait: &Wait, filter: Option<&Folding>) -> Result<(), Trouble> {
-        self.unkey_wait(wait)?;
         let mut update = self.connection.prepare_cached(
             "UPDATE workflow_event_subscriptions
                 SET filter_condition = ?2, filter_folded = ?3, cut_short = 0 WHERE key = ?1",
@@ -59,7 +59,7 @@ impl Batch<'_> {
         let (written, folded) =
             (filter.map(|filter| &*filter.written), filter.map(|filter| filter.folded.to_string()));
         update.execute(params![wait.key, written, folded])?;
-        self.key_wait(&Wait { filter: filter.cloned(), ..wait.clone() })
+        self.rekey_wait(wait, &Wait { filter: filter.cloned(), ..wait.clone() })
     }
 
     /// Offers a wait what is visible in the buffer, and then the log.
@@ -70,6 +70,7 @@ impl Batch<'_> {
         let candidates = self.heard_by(key, &open, is_it)?;
         let may_have = |wait: &Wait, _: &Candidate| is_it(wait);
         let mut settled = self.offer_all(&mut open, &candidates, may_have, |_, _| true)?;
+        self.stop_looking(edited.key)?;
         let mut looked = self.look_back(key, &mut open, is_it)?;
         settled.append(&mut looked.settled);
         let reached = edited.key..edited.key + 1;

@@ -12,12 +12,13 @@ use abide::{
     CancelBy, Error, InstanceId, InstanceKey, Json, NewPublish, Publish, Published, Terminate,
     Verdict, Wait,
 };
+use hashbrown::HashSet;
 use rusqlite::{OptionalExtension, params};
 
 use super::batch::Batch;
 use super::commit::Speaker;
 use super::inbox::State;
-use super::keys::Found;
+use super::keys::{Found, first_of_each};
 use super::meet::{Open, Tale};
 use crate::failure::Trouble;
 use crate::{log, row};
@@ -58,9 +59,9 @@ impl Batch<'_> {
         let found = self.found_by(&event)?;
         // What nobody wants is only stored, which can't be refused half-way.
         if found.is_empty() && publish.cancels.is_empty() && publish.starts.is_empty() {
-            return self.spread(publish, &event, found);
+            return self.spread(publish, &event, &found);
         }
-        self.guarded(|batch| batch.spread(publish, &event, found))
+        self.guarded(|batch| batch.spread(publish, &event, &found))
     }
 
     /// Stores an event with what comes of it.
@@ -68,7 +69,7 @@ impl Batch<'_> {
         &mut self,
         publish: &Publish,
         event: &Published,
-        found: Vec<Found>,
+        found: &[Found],
     ) -> Result<Verdict, Trouble> {
         self.keys.next_event += 1;
         let mut verdict = Verdict::of(id_of(publish));
@@ -112,23 +113,43 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Has the event meet the instances that want it, in the order of the first wait of each that
-    /// does.
+    /// Has the event meet the instances that want it: all of them, or the first of a storm.
     fn meet_all(
         &mut self,
         event: &Published,
-        found: Vec<Found>,
+        found: &[Found],
+        verdict: &mut Verdict,
+    ) -> Result<(), Trouble> {
+        let mut first = found.to_vec();
+        first_of_each(&mut first);
+        if first.len() <= self.limits.fanout_chunk {
+            return self.meet_few(event, &first, verdict);
+        }
+        let (few, left) = first.split_at(self.limits.fanout_chunk);
+        for (_, key) in few {
+            self.settle_first(*key)?;
+            self.meet_one(*key, event, verdict)?;
+        }
+        let covered: HashSet<InstanceKey> = left.iter().map(|(_, key)| *key).collect();
+        let waits = found.iter().filter(|(_, key)| covered.contains(key)).count() as u64;
+        let done = few.last().map_or(0, |(wait, _)| *wait);
+        self.open_fanout(event, done, left, waits, verdict)
+    }
+
+    /// In the order of the first wait of each instance that wants it, which only the waits know.
+    fn meet_few(
+        &mut self,
+        event: &Published,
+        found: &[Found],
         verdict: &mut Verdict,
     ) -> Result<(), Trouble> {
         let sent = event.sent(0);
-        let mut instances: Vec<InstanceKey> = found.into_iter().map(|(_, key)| key).collect();
-        instances.sort_unstable();
-        instances.dedup();
         let mut wanting = Vec::new();
-        for key in instances {
-            let Some(open) = readable(key, event, self.open_at(key))? else { continue };
+        for (_, key) in found {
+            self.settle_first(*key)?;
+            let Some(open) = readable(*key, event, self.open_at(*key))? else { continue };
             if let Some(first) = open.iter().find(|wait| wait.wants(&sent)) {
-                wanting.push((first.key, key, open));
+                wanting.push((first.key, *key, open));
             }
         }
         wanting.sort_unstable_by_key(|(first, ..)| *first);
@@ -138,8 +159,23 @@ impl Batch<'_> {
         Ok(())
     }
 
+    /// Has the event meet one instance, if that wants it.
+    pub(super) fn meet_one(
+        &mut self,
+        key: InstanceKey,
+        event: &Published,
+        verdict: &mut Verdict,
+    ) -> Result<(), Trouble> {
+        let Some(open) = readable(key, event, self.open_at(key))? else { return Ok(()) };
+        let sent = event.sent(0);
+        if !open.iter().any(|wait| wait.wants(&sent)) {
+            return Ok(());
+        }
+        self.meet_published(key, open, event, verdict)
+    }
+
     /// Has the event meet the open waits of an instance, once what fell due there is decided.
-    pub(super) fn meet_published(
+    fn meet_published(
         &mut self,
         key: InstanceKey,
         open: Vec<Wait>,
@@ -204,8 +240,8 @@ impl Batch<'_> {
         Ok(Vec::new())
     }
 
-    fn insert_event(&mut self, event: &Published, verdict: &Verdict) -> Result<(), Trouble> {
-        let Published { seq, accepted_at, event } = event;
+    fn insert_event(&mut self, whole: &Published, verdict: &Verdict) -> Result<(), Trouble> {
+        let Published { seq, accepted_at, event } = whole;
         let size = event.payload.as_ref().map_or(0, Json::size);
         let size = i64::try_from(size).unwrap_or(i64::MAX);
         let told = serde_json::to_string(verdict).map_err(|refused| Error::Invalid {
@@ -237,6 +273,7 @@ impl Batch<'_> {
              ON CONFLICT (type) DO UPDATE SET events = events + 1, bytes = bytes + ?2",
         )?;
         count.execute(params![event.event_type, size])?;
+        self.index_event(whole)?;
         self.bytes += event.payload.as_ref().map_or(0, Json::size) + told.len();
         Ok(())
     }

@@ -27,6 +27,8 @@ impl Batch<'_> {
         if let Some(most) = max_per_type {
             gone.extend(self.beyond_of_type(most, limit)?);
         }
+        // What somebody has yet to meet stays.
+        gone.retain(|seq| !self.caches.fanouts.contains(*seq));
         let gone: Vec<i64> = gone.into_iter().take(limit).collect();
         if gone.is_empty() {
             return Ok(0);
@@ -91,6 +93,7 @@ impl Batch<'_> {
     }
 
     fn delete_event(&mut self, event: &Published) -> Result<(), Trouble> {
+        self.unindex_event(event)?;
         let mut delete = self.connection.prepare_cached("DELETE FROM events WHERE seq = ?1")?;
         delete.execute([event.seq])?;
         let size = event.event.payload.as_ref().map_or(0, abide::Json::size);
@@ -102,7 +105,9 @@ impl Batch<'_> {
         let mut forget = self
             .connection
             .prepare_cached("DELETE FROM event_types WHERE type = ?1 AND events <= 0")?;
-        forget.execute([&event.event.event_type])?;
+        if forget.execute([&event.event.event_type])? > 0 {
+            self.forget_paths(&event.event.event_type)?;
+        }
         Ok(())
     }
 }

@@ -10,6 +10,10 @@ use rusqlite::ffi;
 
 use crate::SqliteStore;
 
+mod lookbacks;
+mod publishing;
+mod storms;
+
 fn new(id: &str) -> NewInstance {
     NewInstance {
         id: InstanceId::new(id).unwrap(),

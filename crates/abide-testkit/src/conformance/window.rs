@@ -189,3 +189,11 @@ pub async fn a_dry_run_leaves_the_window_as_it_was(lab: &Lab) {
     falls(lab, BATCH, "k", "b").await;
     assert_eq!(lab.get("a").await.input, json(["a", "b"]));
 }
+
+pub async fn a_batch_does_not_join_what_is_no_list(lab: &Lab) {
+    falls(lab, DEBOUNCE, "k", "a").await;
+    assert_eq!(told(lab, BATCH, "k", "b").await, ["t defers b"], "the trigger was changed");
+    assert_eq!(lab.get("a").await.input, json("a"));
+    assert_eq!(told(lab, DEBOUNCE, "k", "c").await, ["t defers b"]);
+    assert_eq!(lab.get("b").await.input, json("c"));
+}
