@@ -9,14 +9,25 @@ mod action;
 mod equipment;
 mod field;
 mod flow;
+mod http;
 mod interpret;
+mod secret;
+mod tool;
 
 pub use action::Actions;
 pub use equipment::Equipment;
-
 pub use field::{Field, Unresolved};
 pub use flow::{
     Branch, Call, Case, Defaults, Emit, EventTaken, Fail, Flow, ForEach, GetOutput, Http, Kind,
     Mapped, Publish, Receive, RetryRule, Send, SendEvent, SetOutput, StartChild, Step, Tool,
     WaitForEvent, WaitForSignal,
 };
+pub use http::{
+    AddressRule, AddressRuleError, AddressRules, HttpClient, HttpError, HttpRequest, HttpResponse,
+    HttpSettings, HttpStream, Lookup,
+};
+pub use interpret::workflow;
+pub use secret::{
+    EnvironmentSecrets, RedactedText, Redactor, Revealed, SecretError, Secrets, Vault, WithSecrets,
+};
+pub use tool::{ToolCall, ToolClient, ToolError};

@@ -80,7 +80,7 @@ impl Effect {
             let key = format!("{}/{}/{name}", known.instance, known.run);
             match &step.kind {
                 Kind::Http(http) => equipment.http(&known, http, key).await,
-                Kind::Tool(tool) => equipment.tool(&known, tool).await,
+                Kind::Tool(tool) => equipment.tool(&known, tool, key).await,
                 Kind::Call(call) => equipment.call(&known, call).await,
                 _ => {
                     let message = format!("step {:?} can't be done apart from others", step.id);

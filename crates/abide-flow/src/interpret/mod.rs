@@ -56,8 +56,9 @@ impl From<Failure> for Trouble {
     }
 }
 
-/// The workflow of a document.
-pub(crate) fn workflow(flow: &Arc<Flow>, version: u32, equipment: &Arc<Equipment>) -> Workflow {
+/// The workflow of a document, in one of its versions.
+#[must_use]
+pub fn workflow(flow: &Arc<Flow>, version: u32, equipment: &Arc<Equipment>) -> Workflow {
     let (name, flow_too, equipment) = (flow.name.clone(), Arc::clone(flow), Arc::clone(equipment));
     let run = move |cx: Cx, input: Value| {
         let (flow, equipment) = (Arc::clone(&flow_too), Arc::clone(&equipment));

@@ -73,9 +73,8 @@ steps:
 output: '${steps.first.output.winner}'
 ";
     comes_to(text, nothing(), json!("late")).await;
-    let won = run(&[text], nothing(), async |handle| {
-        handle.send_event("answer", &1).await.map(drop)
-    });
+    let won =
+        run(&[text], nothing(), async |handle| handle.send_event("answer", &1).await.map(drop));
     assert_eq!(won.await.unwrap(), json!("answer"));
 }
 

@@ -67,7 +67,8 @@ steps:
   - {id: end, return: '${workflow.context.n}'}
   - {id: unused, set: {z: 1}, next: never}
 ";
-    let text = text.replace("  - {id: never, fail: {code: NEVER, message: not reached}, if: 'true'}\n", "");
+    let text = text
+        .replace("  - {id: never, fail: {code: NEVER, message: not reached}, if: 'true'}\n", "");
     let text = text.replace("  - {id: unused, set: {z: 1}, next: never}\n", "");
     comes_to(&text, nothing(), json!(3)).await;
 }

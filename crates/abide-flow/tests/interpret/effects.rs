@@ -30,7 +30,8 @@ async fn a_failed_step_is_tried_as_often_as_it_says() {
         let nth = counted.fetch_add(1, Ordering::SeqCst) + 1;
         async move { if nth < 4 { Err("down") } else { Ok(nth) } }
     };
-    let equipment = Arc::new(Equipment::default().actions(Actions::default().with("flaky", flaky)));
+    let equipment =
+        Arc::new(Equipment::new().unwrap().actions(Actions::default().with("flaky", flaky)));
     let text = "
 name: flaky
 defaults: {retry: {maxAttempts: 2}}
@@ -63,7 +64,7 @@ async fn what_was_done_is_undone_in_reverse_when_a_later_step_fails() {
     };
     let declined = async |(): ()| Err::<(), _>(NonRetryable::new("no money"));
     let actions = Actions::default().with("note", note).with("decline", declined);
-    let equipment = Arc::new(Equipment::default().actions(actions));
+    let equipment = Arc::new(Equipment::new().unwrap().actions(actions));
     let text = "
 name: saga
 steps:

@@ -82,7 +82,13 @@ steps: [{id: tell, publish: {type: order.shipped, payload: {order: '${input.orde
 ";
     let output = run(&[text], json!({"order": 7}), async |_| Ok(())).await.unwrap();
     assert_eq!((&output["matchedCount"], &output["duplicate"]), (&json!(0), &json!(false)));
-    fails_with(&text.replace("order.shipped", "a..b"), json!({"order": 7}), "VALIDATION_ERROR", "a..b").await;
+    fails_with(
+        &text.replace("order.shipped", "a..b"),
+        json!({"order": 7}),
+        "VALIDATION_ERROR",
+        "a..b",
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -120,7 +126,8 @@ steps:
     let handle = engine.start("teller", Start::new(&nothing()).id("t")).await.unwrap();
     handle.result::<Value>().await.unwrap();
     let history = engine.engine().get(&InstanceId::new("t").unwrap()).history().await.unwrap();
-    let told: Vec<_> = history.iter().filter(|recorded| recorded.entry.entry == EntryKind::Update).collect();
+    let told: Vec<_> =
+        history.iter().filter(|recorded| recorded.entry.entry == EntryKind::Update).collect();
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].entry.name.as_deref(), Some("halfway"));
 }

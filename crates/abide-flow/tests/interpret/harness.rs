@@ -18,7 +18,7 @@ fn actions() -> Actions {
 }
 
 pub(crate) fn equipment() -> Arc<Equipment> {
-    Arc::new(Equipment::default().actions(actions()))
+    Arc::new(Equipment::new().unwrap().actions(actions()))
 }
 
 /// The workflow of a document that has nothing wrong with it.

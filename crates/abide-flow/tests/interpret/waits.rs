@@ -129,9 +129,8 @@ async fn several_patterns_are_heard_by_one_wait() {
 name: either
 steps: [{id: either, waitForEvent: {eventPattern: [yes, no.*]}}]
 ";
-    let output = run(&[text], nothing(), async |handle| {
-        handle.send_event("no.never", &1).await.map(drop)
-    });
+    let output =
+        run(&[text], nothing(), async |handle| handle.send_event("no.never", &1).await.map(drop));
     assert_eq!(output.await.unwrap()["type"], json!("no.never"));
 }
 
@@ -149,7 +148,14 @@ output: '${steps.votes.output}'
         }
         Ok(())
     });
-    let users: Vec<Value> = output.await.unwrap().as_array().unwrap().iter().map(|vote| vote["payload"]["user"].clone()).collect();
+    let users: Vec<Value> = output
+        .await
+        .unwrap()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|vote| vote["payload"]["user"].clone())
+        .collect();
     assert_eq!(users, [json!("ann"), json!("bob")]);
 }
 
@@ -193,7 +199,9 @@ output: {signal: '${steps.go.output}', message: '${steps.letter.output}'}
     let output = output.await.unwrap();
     assert_eq!(output["signal"]["signalName"], json!("go"));
     assert_eq!(output["signal"]["payload"], json!({"n": 1}));
-    assert!(output["signal"]["receivedAt"].is_string() && output["signal"]["waitDurationMs"].is_u64());
+    assert!(
+        output["signal"]["receivedAt"].is_string() && output["signal"]["waitDurationMs"].is_u64()
+    );
     assert_eq!(output["message"]["topic"], json!("post"));
     assert_eq!(output["message"]["payload"], json!("dear"));
 }
