@@ -102,6 +102,7 @@ pub use log::{
 pub use publication::Publication;
 pub use replacement::StepCall;
 pub use retry::{Backoff, Retry};
+pub use schema::check_schema;
 pub use status::{Phase, Status};
 pub use steps::{FailedAttempt, StepRecord, StepStatus};
 pub use store::IfExists;
