@@ -5,12 +5,22 @@
 //!   text ──parse──▶ Tree (with positions) ──read + check──▶ Flow ──interpret──▶ steps of a Cx
 //! ```
 
+mod check;
+mod declared;
 mod field;
+mod finding;
 mod flow;
+mod limits;
+mod problem;
+mod read;
+mod tree;
 
 pub use field::{Field, Unresolved};
 pub use flow::{
     Branch, Call, Case, Defaults, Emit, EventTaken, Fail, Flow, ForEach, GetOutput, Http, Kind,
-    Mapped, Publish, Receive, RetryRule, Send, SendEvent, SetOutput, StartChild, Step, Tool,
+    Mapped, Publish, Receive, RetryRule, Send, SendEvent, Sending, SetOutput, StartChild, Step, Tool,
     WaitForEvent, WaitForSignal,
 };
+pub use limits::Limits;
+pub use problem::{Position, Problem, report};
+pub use read::{parse, parse_within};
