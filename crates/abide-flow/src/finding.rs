@@ -44,13 +44,17 @@ impl Findings {
         let untold = self.0.len().saturating_sub(limits.problems);
         self.0.truncate(limits.problems);
         let lines = Lines::new(text);
-        let problem = |Finding { at, path, message, hint }| {
-            Problem { position: lines.position(at), path, message, hint }
+        let problem = |Finding { at, path, message, hint }| Problem {
+            position: lines.position(at),
+            path,
+            message,
+            hint,
         };
         let mut problems: Vec<Problem> = self.0.into_iter().map(problem).collect();
         if let (1.., Some(last)) = (untold, problems.last_mut()) {
             let more = format!("and {untold} more problems (document.maxProblems)");
-            last.hint = Some(last.hint.take().map_or(more.clone(), |hint| format!("{hint}; {more}")));
+            last.hint =
+                Some(last.hint.take().map_or(more.clone(), |hint| format!("{hint}; {more}")));
         }
         problems
     }

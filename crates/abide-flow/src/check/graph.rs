@@ -43,9 +43,12 @@ impl Graph {
         let after = self.after(outline, ix);
         self.ways[into(ix)].push(out(ix));
         for body in &step.bodies {
-            self.ways[into(ix)].extend(outline.lists[*body].steps.first().map(|first| into(*first)));
+            self.ways[into(ix)]
+                .extend(outline.lists[*body].steps.first().map(|first| into(*first)));
         }
-        if !step.leaves {
+        // Where a step goes that names one nobody knows is told as its own problem.
+        let leaves = step.leaves && step.jumps.iter().all(|jump| ids.get(&jump.to).is_some());
+        if !leaves {
             self.ways[out(ix)].extend(after);
             if outline.is_handlers(step.list) {
                 self.also[out(ix)].push(returns);

@@ -102,8 +102,12 @@ fn refuse(outline: &Outline, jump: &Jump, from: ListIx, to: ListIx, findings: &m
     };
     let is_outside = to == 0 || outline.around(from).any(|(_, list)| list == to);
     let message = match (is_outside, owner(from), owner(to)) {
-        (true, Some(from), _) => format!("`{}` is outside of `{from}`, and a branch can't be left", jump.to),
-        (_, _, Some(to)) => format!("`{}` is inside of `{to}`, and a branch can't be entered", jump.to),
+        (true, Some(from), _) => {
+            format!("`{}` is outside of `{from}`, and a branch can't be left", jump.to)
+        }
+        (_, _, Some(to)) => {
+            format!("`{}` is inside of `{to}`, and a branch can't be entered", jump.to)
+        }
         _ => format!("`{}` can't be reached from here", jump.to),
     };
     let hint = "a step may name steps of its own list, and handlers";

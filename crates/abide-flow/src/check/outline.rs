@@ -62,7 +62,10 @@ pub(crate) enum Role {
     Main,
     Handlers,
     /// A branch of a step, with the names of its loop.
-    Branch { of: StepIx, loops: Option<String> },
+    Branch {
+        of: StepIx,
+        loops: Option<String>,
+    },
 }
 
 /// A path that an expression reads.

@@ -30,7 +30,8 @@ pub(super) fn check(
         }
         if outline.is_handlers(step.list) {
             if !named.contains(&ix) {
-                let hint = "name it in `next`, `onError`, `timeoutHandlerStepId`, `compensate` or a case";
+                let hint =
+                    "name it in `next`, `onError`, `timeoutHandlerStepId`, `compensate` or a case";
                 let message = format!("no step names the handler `{}`", step.id);
                 findings.add(step.at, step.path.clone(), message, Some(hint.to_owned()));
             }

@@ -177,10 +177,12 @@ impl Checker<'_, '_> {
         match self.callers.of(root) {
             Caller::Nobody => {}
             Caller::One(list) => roots.extend(outline.loops(list)),
-            Caller::Many => roots.extend(outline.lists.iter().filter_map(|list| match &list.role {
-                Role::Branch { loops, .. } => loops.as_deref(),
-                Role::Main | Role::Handlers => None,
-            })),
+            Caller::Many => {
+                roots.extend(outline.lists.iter().filter_map(|list| match &list.role {
+                    Role::Branch { loops, .. } => loops.as_deref(),
+                    Role::Main | Role::Handlers => None,
+                }))
+            }
         }
     }
 
@@ -198,9 +200,13 @@ impl Checker<'_, '_> {
 /// Where a name is known that is not known here.
 fn elsewhere(root: &str) -> Option<String> {
     let place = match root {
-        "event" => "`event` is known in filterCondition, distinctBy, eventPayloadMapping and triggers",
+        "event" => {
+            "`event` is known in filterCondition, distinctBy, eventPayloadMapping and triggers"
+        }
         "secret" => "`secret` is known in the fields of http, tool and call",
-        "item" | "index" => "`item` and `index` are known in the steps of forEach, where `as` may rename the item",
+        "item" | "index" => {
+            "`item` and `index` are known in the steps of forEach, where `as` may rename the item"
+        }
         "output" => "an output is that of a step: `steps.<id>.output`",
         "context" => "did you mean `workflow.context`?",
         _ => return None,

@@ -26,8 +26,9 @@ impl<'t> Reader<'t> {
         }
         let name = name.unwrap_or_default();
         let events = fields.tree("events").map(|tree| self.within("events", |r| r.events(tree)));
-        let triggers =
-            fields.tree("triggers").map(|tree| self.within("triggers", |r| r.triggers(&name, tree)));
+        let triggers = fields
+            .tree("triggers")
+            .map(|tree| self.within("triggers", |r| r.triggers(&name, tree)));
         let steps = fields.tree("steps").map(|tree| self.within("steps", |r| r.phases(tree)));
         let handlers = fields.tree("handlers").map(|tree| {
             let list = self.outline.add_list(Role::Handlers);
@@ -85,7 +86,9 @@ impl<'t> Reader<'t> {
 
     fn defaults(&mut self, tree: &Tree) -> Defaults {
         self.within("defaults", |reader| {
-            let Some(mut fields) = reader.fields(tree, &[&DEFAULTS]) else { return Defaults::default() };
+            let Some(mut fields) = reader.fields(tree, &[&DEFAULTS]) else {
+                return Defaults::default();
+            };
             Defaults {
                 retry: fields.tree("retry").map(|tree| reader.retry(tree)),
                 timeout: fields.field("timeout"),
@@ -109,7 +112,9 @@ impl<'t> Reader<'t> {
                 Content::List(members) => {
                     phases += 1;
                     let id = format!("phase-{phases}");
-                    steps.push(self.within(id.clone(), |reader| reader.phase(main, &id, item, members)));
+                    steps.push(
+                        self.within(id.clone(), |reader| reader.phase(main, &id, item, members)),
+                    );
                 }
                 _ => steps.extend(self.step(main, nth, item)),
             }

@@ -34,7 +34,11 @@ pub(super) struct Fields<'d>(Vec<(&'static Spec, &'d Tree, Read<'d>)>);
 
 impl<'t> Reader<'t> {
     /// Reads the fields of a map that has these shapes; tells of unknown and missing ones.
-    pub(super) fn fields<'d>(&mut self, tree: &'d Tree, shapes: &[&'static Shape]) -> Option<Fields<'d>> {
+    pub(super) fn fields<'d>(
+        &mut self,
+        tree: &'d Tree,
+        shapes: &[&'static Shape],
+    ) -> Option<Fields<'d>> {
         let Content::Map(members) = &tree.content else {
             let names: Vec<&str> = shapes.iter().flat_map(|shape| shape.names()).collect();
             let message = format!("a map was expected, not {}", tree.kind());
@@ -66,9 +70,8 @@ impl<'t> Reader<'t> {
             return;
         }
         let names = || shapes.iter().flat_map(|shape| shape.names());
-        let hint = meant(&key.name, names()).unwrap_or_else(|| {
-            format!("there are {}", names().collect::<Vec<_>>().join(", "))
-        });
+        let hint = meant(&key.name, names())
+            .unwrap_or_else(|| format!("there are {}", names().collect::<Vec<_>>().join(", ")));
         let message = format!("`{}` is not known here", key.name);
         self.within(key.name.clone(), |reader| reader.tell(key.span, message, Some(hint)));
     }
@@ -121,6 +124,10 @@ impl<'d> Fields<'d> {
 
     /// The names of a shape that are given.
     pub(super) fn given(&self, shape: &Shape) -> Vec<&'static str> {
-        self.0.iter().map(|(spec, ..)| spec.name).filter(|name| shape.field(name).is_some()).collect()
+        self.0
+            .iter()
+            .map(|(spec, ..)| spec.name)
+            .filter(|name| shape.field(name).is_some())
+            .collect()
     }
 }

@@ -6,8 +6,8 @@ use super::table::{CASE, KINDS};
 use super::{Reader, meant};
 use crate::check::outline::{How, Knows, Role, StepIx};
 use crate::flow::{
-    Branch, Call, Case, Emit, Fail, ForEach, GetOutput, Http, Kind, Publish, Receive, Send, SendEvent,
-    Sending, SetOutput, StartChild, Tool, WaitForEvent, WaitForSignal,
+    Branch, Call, Case, Emit, Fail, ForEach, GetOutput, Http, Kind, Publish, Receive, Send,
+    SendEvent, Sending, SetOutput, StartChild, Tool, WaitForEvent, WaitForSignal,
 };
 use crate::tree::{Content, Tree};
 
@@ -16,7 +16,12 @@ const TAKEN: [&str; 6] = ["input", "workflow", "steps", "event", "secret", "inde
 
 impl<'t> Reader<'t> {
     /// Reads what a step does, when it can be read.
-    pub(super) fn kind(&mut self, step: StepIx, name: &'static str, read: Read<'_>) -> Option<Kind> {
+    pub(super) fn kind(
+        &mut self,
+        step: StepIx,
+        name: &'static str,
+        read: Read<'_>,
+    ) -> Option<Kind> {
         self.within(name, |reader| match (name, read) {
             ("sleep", Read::Field(field)) => Some(Kind::Sleep(field)),
             ("sleepUntil", Read::Field(field)) => Some(Kind::SleepUntil(field)),
@@ -61,16 +66,19 @@ impl<'t> Reader<'t> {
                 payload: fields.field("payload"),
             }),
             "publish" => Kind::Publish(publish(fields)?),
-            "setOutput" => {
-                Kind::SetOutput(SetOutput { key: fields.field("key")?, value: fields.field("value")? })
-            }
+            "setOutput" => Kind::SetOutput(SetOutput {
+                key: fields.field("key")?,
+                value: fields.field("value")?,
+            }),
             "getOutput" => Kind::GetOutput(GetOutput {
                 from: fields.field("from")?,
                 key: fields.field("key")?,
                 timeout: fields.field("timeout"),
             }),
             "emit" => Kind::Emit(Emit { name: fields.field("name")?, data: fields.field("data") }),
-            "call" => Kind::Call(Call { action: fields.field("action")?, input: fields.field("input") }),
+            "call" => {
+                Kind::Call(Call { action: fields.field("action")?, input: fields.field("input") })
+            }
             "tool" => Kind::Tool(Tool {
                 server: fields.field("server"),
                 name: fields.field("name"),
@@ -84,7 +92,9 @@ impl<'t> Reader<'t> {
                 id: fields.field("id"),
                 detached: fields.flag("detached").unwrap_or(false),
             }),
-            "fail" => Kind::Fail(Fail { code: fields.field("code")?, message: fields.field("message") }),
+            "fail" => {
+                Kind::Fail(Fail { code: fields.field("code")?, message: fields.field("message") })
+            }
             _ => return None,
         })
     }
@@ -152,7 +162,10 @@ impl<'t> Reader<'t> {
 
     fn check_loop_name(&mut self, name: &str, tree: &Tree) {
         let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
-        if name.is_empty() || name.starts_with(|c: char| c.is_numeric()) || !name.chars().all(is_name) {
+        if name.is_empty()
+            || name.starts_with(|c: char| c.is_numeric())
+            || !name.chars().all(is_name)
+        {
             let message = format!("`{name}` is not a name that an expression can use");
             self.tell(tree.span, message, Some("use letters, digits and `_`".to_owned()));
         } else if TAKEN.contains(&name) {
@@ -161,7 +174,9 @@ impl<'t> Reader<'t> {
     }
 
     fn parallel(&mut self, step: StepIx, tree: &Tree) -> Option<Kind> {
-        let Content::List(branches) = &tree.content else { return self.wrong(Takes::Branches, tree) };
+        let Content::List(branches) = &tree.content else {
+            return self.wrong(Takes::Branches, tree);
+        };
         if branches.is_empty() {
             self.tell(tree.span, "there is no branch to run", None);
         }

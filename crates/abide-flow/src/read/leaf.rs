@@ -77,7 +77,9 @@ impl<'t> Reader<'t> {
             _ => format!("{} was expected, not {}", takes.wanted(), tree.kind()),
         };
         let hint = match &tree.content {
-            Content::Number(_) | Content::Bool(_) if matches!(takes, Takes::Text | Takes::Template) => {
+            Content::Number(_) | Content::Bool(_)
+                if matches!(takes, Takes::Text | Takes::Template) =>
+            {
                 Some("write it in quotes".to_owned())
             }
             _ => None,
@@ -150,7 +152,8 @@ impl<'t> Reader<'t> {
             (Content::Number(number), Takes::Duration) if number.as_f64() >= Some(0.0) => {}
             (Content::Number(number), Takes::Moment) if number.is_i64() => {}
             (Content::Number(number), Takes::Count) => {
-                if !number.as_u64().is_some_and(|count| (1..=u64::from(u32::MAX)).contains(&count)) {
+                if !number.as_u64().is_some_and(|count| (1..=u64::from(u32::MAX)).contains(&count))
+                {
                     let message = format!("{number} is not {}", takes.wanted());
                     self.tell(tree.span, message, None);
                     return None;
@@ -229,7 +232,8 @@ impl<'t> Reader<'t> {
                 self.parsed(tree, text).unwrap_or_else(|| Field::Constant(text.as_str().into()))
             }
             Content::List(items) => {
-                let read = |(nth, item)| self.within(format!("[{nth}]"), |reader| reader.field(item));
+                let read =
+                    |(nth, item)| self.within(format!("[{nth}]"), |reader| reader.field(item));
                 let items: Vec<Field> = items.iter().enumerate().map(read).collect();
                 match items.iter().all(Field::is_constant) {
                     true => Field::Constant(tree.to_json()),
@@ -276,8 +280,10 @@ impl<'t> Reader<'t> {
             abide::Error::Invalid { message, .. } => message,
             other => other.to_string(),
         };
-        let (pointer, message) =
-            message.strip_prefix("at ").and_then(|rest| rest.split_once(": ")).unwrap_or(("", &message));
+        let (pointer, message) = message
+            .strip_prefix("at ")
+            .and_then(|rest| rest.split_once(": "))
+            .unwrap_or(("", &message));
         let wrong = pointed(tree, pointer);
         self.tell(wrong.span, format!("this is not a JSON Schema: {message}"), None);
         None
@@ -312,7 +318,8 @@ fn duration(text: &str) -> Result<(), Refused> {
 
 fn moment(text: &str) -> Result<(), Refused> {
     text.parse::<Timestamp>().map(drop).map_err(|_| {
-        let hint = "write RFC 3339, such as `2026-01-31T12:00:00Z`, or unix milliseconds as a number";
+        let hint =
+            "write RFC 3339, such as `2026-01-31T12:00:00Z`, or unix milliseconds as a number";
         (format!("`{text}` is not a moment"), Some(hint.to_owned()))
     })
 }
@@ -321,13 +328,16 @@ fn since(text: &str) -> Result<(), Refused> {
     if matches!(text, "start" | "now") || moment(text).is_ok() || duration(text).is_ok() {
         return Ok(());
     }
-    let hint = meant(text, ["start", "now"]).or_else(|| Some(format!("it is {}", Takes::Since.wanted())));
+    let hint =
+        meant(text, ["start", "now"]).or_else(|| Some(format!("it is {}", Takes::Since.wanted())));
     Err((format!("`{text}` says no time to look back to"), hint))
 }
 
 fn url(text: &str) -> Result<(), Refused> {
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
-    if rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/')) && !text.contains(char::is_whitespace) {
+    if rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
+        && !text.contains(char::is_whitespace)
+    {
         return Ok(());
     }
     let hint = "a URL begins with `http://` or `https://` and a host";
@@ -359,8 +369,10 @@ fn new_id(text: &str) -> Result<(), Refused> {
     match text.chars().find(|c| matches!(c, '#' | '[' | ']' | '.') || c.is_control()) {
         None => Ok(()),
         Some(bad) => {
-            let better: String =
-                text.chars().map(|c| if "#[].".contains(c) || c.is_control() { '_' } else { c }).collect();
+            let better: String = text
+                .chars()
+                .map(|c| if "#[].".contains(c) || c.is_control() { '_' } else { c })
+                .collect();
             Err((format!("an id can't have {bad:?} in it"), Some(format!("write `{better}`"))))
         }
     }

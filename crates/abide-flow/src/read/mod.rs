@@ -13,8 +13,10 @@ mod step;
 mod table;
 mod trigger;
 
-pub(crate) use shape::{Shape, Spec, Takes};
-pub(crate) use table::{CASE, DEFAULTS, DOCUMENT, EVENT, KINDS, RETRY, STEP, TRIGGER};
+#[cfg(test)]
+pub(crate) use shape::Spec;
+pub(crate) use shape::{Shape, Takes};
+pub(crate) use table::{DOCUMENT, KINDS, STEP};
 
 use abide::expr::{Expr, SyntaxError};
 
@@ -132,9 +134,10 @@ impl<'t> Reader<'t> {
         let field = self.path();
         for (path, offset) in exprs.flat_map(Expr::mentions) {
             let at = places.find(offset);
-            let first = path.segments().first().and_then(|segment| {
-                text.get(offset + path.root().len()..)?.find(segment.name())
-            });
+            let first = path
+                .segments()
+                .first()
+                .and_then(|segment| text.get(offset + path.root().len()..)?.find(segment.name()));
             let segment_at =
                 first.map_or(at, |first| places.find(offset + path.root().len() + first));
             let (path, field, knows) = (path.clone(), field.clone(), self.knows);

@@ -80,8 +80,10 @@ impl<'t> Reader<'t> {
                 }
             }
             (Some((first, _)), Some((second, _))) => {
-                let message =
-                    format!("a step does one thing, and `{}` is the second after `{}`", second.name, first.name);
+                let message = format!(
+                    "a step does one thing, and `{}` is the second after `{}`",
+                    second.name, first.name
+                );
                 let hint = "make it a step of its own";
                 self.within(second.name.as_str(), |reader| {
                     reader.tell(second.span, message, Some(hint.to_owned()));
@@ -113,7 +115,9 @@ impl<'t> Reader<'t> {
 
     pub(super) fn retry(&mut self, tree: &Tree) -> RetryRule {
         self.within("retry", |reader| {
-            let Some(mut fields) = reader.fields(tree, &[&RETRY]) else { return RetryRule::default() };
+            let Some(mut fields) = reader.fields(tree, &[&RETRY]) else {
+                return RetryRule::default();
+            };
             RetryRule {
                 max_attempts: fields.field("maxAttempts"),
                 delay: fields.field("delay"),

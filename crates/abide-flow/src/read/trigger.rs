@@ -19,7 +19,7 @@ impl<'t> Reader<'t> {
         let mut triggers: Vec<Trigger> = Vec::with_capacity(items.len());
         for (nth, item) in items.iter().enumerate() {
             self.within(format!("[{nth}]"), |reader| {
-                let found = reader.findings.len();
+                let (found, used) = (reader.findings.len(), reader.outline.uses.len());
                 let read = reader.knowing(knows, |reader| reader.trigger(workflow, item));
                 let Some(trigger) = read else { return };
                 let name = format!("{workflow}:{}", trigger.event_pattern);
@@ -28,6 +28,8 @@ impl<'t> Reader<'t> {
                     let hint = "a trigger is named by its eventPattern; join the two";
                     reader.tell(item.span, message, Some(hint.to_owned()));
                 } else if reader.findings.len() == found
+                    // Names that it does not know are told with their places.
+                    && reader.outline.uses[used..].iter().all(|used| used.path.root() == "event")
                     && let Err(refused) = trigger.check(&name)
                 {
                     reader.tell(item.span, refused.to_string(), None);
@@ -40,7 +42,8 @@ impl<'t> Reader<'t> {
 
     fn trigger(&mut self, workflow: &str, tree: &Tree) -> Option<Trigger> {
         let mut fields = self.fields(tree, &[&TRIGGER])?;
-        let mut trigger = Trigger::start(workflow, fields.text("eventPattern")?);
+        let pattern = fields.text("eventPattern");
+        let mut trigger = Trigger::start(workflow, pattern.as_deref().unwrap_or_default());
         if fields.text("action").as_deref() == Some("cancel") {
             trigger.action = TriggerAction::Cancel;
         }
@@ -63,7 +66,7 @@ impl<'t> Reader<'t> {
             let (max_size, period) = (count(fields, "maxSize")?, fields.text("period")?);
             Some(Batch { max_size, period, key: expression(fields, "key") })
         });
-        Some(trigger)
+        pattern.map(|_| trigger)
     }
 
     fn part<T>(

@@ -105,7 +105,12 @@ impl<'b> Builder<'b> {
     fn check_depth(&mut self, more: usize, span: Span) -> Result<(), Stop> {
         if self.open.len() + more > self.limits.depth {
             let message = format!("nested more than {} levels deep", self.limits.depth);
-            self.findings.add(span.start, "", message, Some("the limit is document.maxDepth".into()));
+            self.findings.add(
+                span.start,
+                "",
+                message,
+                Some("the limit is document.maxDepth".into()),
+            );
             return Err(Stop);
         }
         Ok(())
@@ -182,8 +187,10 @@ impl<'b> Builder<'b> {
     fn pay(&mut self, weight: usize, span: Span) -> Result<(), Stop> {
         self.copied += weight;
         if self.copied > self.limits.alias_bytes {
-            let message =
-                format!("anchors and aliases stand for more than {} bytes", self.limits.alias_bytes);
+            let message = format!(
+                "anchors and aliases stand for more than {} bytes",
+                self.limits.alias_bytes
+            );
             let hint = Some("the limit is document.maxAliasBytes".to_owned());
             self.findings.add(span.start, "", message, hint);
             return Err(Stop);
@@ -191,7 +198,13 @@ impl<'b> Builder<'b> {
         Ok(())
     }
 
-    fn scalar(&mut self, text: String, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> Content {
+    fn scalar(
+        &mut self,
+        text: String,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        span: Span,
+    ) -> Content {
         let (style, is_plain) = match style {
             ScalarStyle::Plain => (Style::Bare, true),
             ScalarStyle::SingleQuoted => (Style::Single, false),
@@ -276,7 +289,8 @@ fn hint(told: &str) -> Option<String> {
         "a text with `: ` in it needs quotes"
     } else if told.contains("unknown anchor") {
         "an alias needs an anchor before it; a text that begins with `*` needs quotes"
-    } else if told.contains("flow") || told.contains("expected ',' or") || told.contains("bracket") {
+    } else if told.contains("flow") || told.contains("expected ',' or") || told.contains("bracket")
+    {
         "a bracket is not closed, or a text such as \"${…}\" needs quotes inside of brackets"
     } else if told.contains("tab") {
         "indent with spaces"

@@ -38,7 +38,10 @@ fn number(text: &str) -> Result<Option<Number>, String> {
     if is_whole {
         let signed = text.strip_prefix('+').unwrap_or(text);
         let whole = signed.parse::<u64>().map(Number::from);
-        return whole.or_else(|_| signed.parse::<i64>().map(Number::from)).map(Some).map_err(|_| unfit());
+        return whole
+            .or_else(|_| signed.parse::<i64>().map(Number::from))
+            .map(Some)
+            .map_err(|_| unfit());
     }
     let number = text.parse::<f64>().ok().and_then(Number::from_f64);
     number.map(Some).ok_or_else(unfit)
@@ -104,14 +107,18 @@ mod tests {
 
     #[test]
     fn what_only_looks_like_something_is_a_text() {
-        for text in ["no", "yes", "on", "12:30", "007", "1_000", "1.2.3", ".", "-", "0x", "1e", "5m"] {
+        for text in
+            ["no", "yes", "on", "12:30", "007", "1_000", "1.2.3", ".", "-", "0x", "1e", "5m"]
+        {
             assert_eq!(value(text), json!(text));
         }
     }
 
     #[test]
     fn numbers_that_would_change_are_refused() {
-        for text in [".inf", "-.INF", ".nan", "18446744073709551616", "1e999", "0xfffffffffffffffff"] {
+        for text in
+            [".inf", "-.INF", ".nan", "18446744073709551616", "1e999", "0xfffffffffffffffff"]
+        {
             assert!(plain(text).is_err(), "{text}");
         }
     }

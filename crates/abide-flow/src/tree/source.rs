@@ -102,7 +102,8 @@ impl<'t> Walk<'t> {
         while let Some(c) = self.next().filter(|c| c.is_whitespace()) {
             self.at += c.len_utf8();
         }
-        if self.style == Style::Double && self.raw.get(self.at..).unwrap_or("").starts_with("\\\n") {
+        if self.style == Style::Double && self.raw.get(self.at..).unwrap_or("").starts_with("\\\n")
+        {
             self.at += 2;
             self.skip_space();
         }
