@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use abide::expr::Expr;
-use abide::{Buffer, Trigger};
+use abide::{Buffer, OnTerminal, Trigger};
 use serde_json::Value;
 
 use crate::field::Field;
@@ -223,6 +223,8 @@ pub struct Send {
     pub topic: Field,
     /// What.
     pub payload: Option<Field>,
+    /// How.
+    pub sending: Sending,
 }
 
 /// Sends an event to an instance.
@@ -234,6 +236,21 @@ pub struct SendEvent {
     pub event_type: Field,
     /// What.
     pub payload: Option<Field>,
+    /// How.
+    pub sending: Sending,
+}
+
+/// How something is sent to an instance.
+#[derive(Clone, Debug, Default)]
+pub struct Sending {
+    /// Its id; without one, that of the step.
+    pub id: Option<Field>,
+    /// What happens when the instance has ended.
+    pub on_terminal: OnTerminal,
+    /// Not seen before this moment.
+    pub visible_at: Option<Field>,
+    /// Not seen for so long.
+    pub delay: Option<Field>,
 }
 
 /// Publishes an event.

@@ -6,21 +6,33 @@
 //! ```
 
 mod action;
+mod check;
+mod declared;
 mod equipment;
 mod field;
+mod finding;
 mod flow;
+mod flows;
+mod format_schema;
 mod http;
 mod interpret;
+mod limits;
+mod problem;
+mod read;
 mod secret;
 mod tool;
+mod tree;
+#[cfg(test)]
+mod reference;
 
 pub use action::Actions;
 pub use equipment::Equipment;
+pub use flows::{Flows, RegisterError, Registered};
 pub use field::{Field, Unresolved};
 pub use flow::{
     Branch, Call, Case, Defaults, Emit, EventTaken, Fail, Flow, ForEach, GetOutput, Http, Kind,
-    Mapped, Publish, Receive, RetryRule, Send, SendEvent, SetOutput, StartChild, Step, Tool,
-    WaitForEvent, WaitForSignal,
+    Mapped, Publish, Receive, RetryRule, Send, SendEvent, Sending, SetOutput, StartChild, Step,
+    Tool, WaitForEvent, WaitForSignal,
 };
 pub use http::{
     AddressRule, AddressRuleError, AddressRules, HttpClient, HttpError, HttpRequest, HttpResponse,
@@ -31,3 +43,7 @@ pub use secret::{
     EnvironmentSecrets, RedactedText, Redactor, Revealed, SecretError, Secrets, Vault, WithSecrets,
 };
 pub use tool::{ToolCall, ToolClient, ToolError};
+pub use format_schema::format_schema;
+pub use limits::Limits;
+pub use problem::{Position, Problem, report};
+pub use read::{parse, parse_within};

@@ -103,6 +103,7 @@ pub use mapping::at_path;
 pub use publication::Publication;
 pub use replacement::StepCall;
 pub use retry::{Backoff, Retry};
+pub use schema::check_schema;
 pub use status::{Phase, Status};
 pub use steps::{FailedAttempt, StepRecord, StepStatus};
 pub use store::IfExists;

@@ -46,6 +46,14 @@ impl Schema {
     }
 }
 
+/// Checks that a value is a JSON Schema that can be used: it compiles, and refers to nothing outside it.
+///
+/// # Errors
+/// What is wrong with it and where.
+pub fn check_schema(schema: &Value) -> Result<()> {
+    Schema::new(schema.clone()).map(drop)
+}
+
 /// How deep defaults are looked for: a schema may refer to itself.
 const MOST_LEVELS: usize = 64;
 
@@ -142,6 +150,8 @@ mod tests {
     #[test]
     fn a_schema_that_is_none_or_looks_elsewhere_is_refused() {
         assert!(Schema::new(json!({"type": "nonsense"})).is_err());
+        assert!(check_schema(&json!({"type": "nonsense"})).is_err());
+        assert!(check_schema(&json!({"type": "object"})).is_ok());
         assert!(Schema::new(json!({"$ref": "https://example.com/schema.json"})).is_err());
     }
 

@@ -1,11 +1,15 @@
 //! Time, randomness and the one place both come from.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::publication::parse_time;
 
 /// A moment in unix milliseconds. It prints as ISO-8601 UTC with milliseconds.
 #[derive(
@@ -39,24 +43,24 @@ impl Timestamp {
     }
 }
 
-/// Reads RFC 3339, such as `2024-02-29T12:30:45Z`.
-impl std::str::FromStr for Timestamp {
-    type Err = crate::Error;
-
-    fn from_str(text: &str) -> crate::Result<Self> {
-        crate::publication::parse_time(text).map_err(|refused| crate::Error::Invalid {
-            what: "time".into(),
-            message: refused.to_string(),
-        })
-    }
-}
-
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0) {
             Ok(at) => write!(f, "{at:.3}"),
             Err(_) => write!(f, "{}ms", self.0),
         }
+    }
+}
+
+/// Reads RFC 3339: `2026-01-31T12:00:00Z`.
+impl FromStr for Timestamp {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        parse_time(text).map_err(|_| Error::Invalid {
+            what: "moment".into(),
+            message: format!("{text:?} is not RFC 3339, such as \"2026-01-31T12:00:00Z\""),
+        })
     }
 }
 
@@ -111,6 +115,15 @@ mod tests {
     #[test]
     fn prints_iso_8601_with_milliseconds() {
         assert_eq!(Timestamp(1_700_000_000_120).to_string(), "2023-11-14T22:13:20.120Z");
+    }
+
+    #[test]
+    fn reads_what_it_prints_and_refuses_what_has_no_offset() {
+        let at = Timestamp(1_700_000_000_120);
+        assert_eq!(at.to_string().parse::<Timestamp>().unwrap(), at);
+        assert_eq!("2023-11-14T23:13:20.12+01:00".parse::<Timestamp>().unwrap(), at);
+        let refused = "2023-11-14T22:13:20".parse::<Timestamp>().unwrap_err().to_string();
+        assert!(refused.contains("RFC 3339"), "{refused}");
     }
 
     #[test]

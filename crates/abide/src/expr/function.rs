@@ -166,7 +166,7 @@ impl fmt::Display for Function {
 }
 
 /// The known name that is nearest, when it is near enough to have been meant.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > 64 {
         return None;
     }

@@ -46,7 +46,7 @@ use std::sync::Arc;
 pub use error::{EvalError, FoldError, Position, SyntaxError, Warning};
 pub use explain::{Clause, Outcome};
 pub use folded::{Alternative, Folded};
-pub use function::Method;
+pub use function::{Method, nearest};
 pub use key::{Key, key_of};
 pub use number::Number;
 pub use path::{Path, Segment};
@@ -108,6 +108,12 @@ impl Expr {
         paths.sort();
         paths.dedup();
         paths
+    }
+
+    /// The paths that it reads, as often as they are written, each with the byte at which it begins in
+    /// the text that was read. For an expression of a [`Template`] that is the whole template.
+    pub fn mentions(&self) -> impl Iterator<Item = (&Path, usize)> {
+        self.node.paths().into_iter().map(|(path, at)| (path, at.0 as usize))
     }
 
     /// Its value on this data. Nothing is copied.

@@ -95,14 +95,14 @@ impl Template {
         })
     }
 
-    /// Checks the names in all expressions. Positions are those within the expression.
+    /// Checks the names in all expressions. Positions are those in the whole text.
     ///
     /// # Errors
     /// When a root does not exist.
     pub fn check(&self, roots: &Roots) -> Result<Vec<Warning>, SyntaxError> {
         let mut warnings = Vec::new();
         for expr in self.expressions() {
-            warnings.extend(check::check(&expr.node, expr.source_text(), roots)?);
+            warnings.extend(check::check(&expr.node, &self.source, roots)?);
         }
         Ok(warnings)
     }

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::ready::Ready;
+use crate::error::Result;
 use crate::status::words;
 
 words! {
@@ -128,6 +130,15 @@ impl Trigger {
     /// Cancels the instances of a workflow that have the correlation id of the event.
     pub fn cancel(workflow: impl Into<String>, event_pattern: impl Into<String>) -> Self {
         Self { action: TriggerAction::Cancel, ..Self::start(workflow, event_pattern) }
+    }
+
+    /// Checks everything that can be checked before there is an event: the name that it is to have,
+    /// its pattern, expressions, mapping and periods.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn check(&self, name: &str) -> Result<()> {
+        Ready::new(name, self.clone()).map(drop)
     }
 }
 

@@ -64,6 +64,20 @@ fn names_in_templates_are_checked() {
     let template = Template::parse("x ${evnt.a}").unwrap();
     let error = template.check(&Roots::filter()).unwrap_err();
     assert_eq!(error.hint.as_deref(), Some("did you mean event?"));
+    assert_eq!(error.position.column, 5, "in the whole text");
     assert!(!template.is_constant());
     assert!(Template::parse("x $${a}").unwrap().is_constant());
+}
+
+#[test]
+fn mentions_say_where_each_path_is_written_in_the_whole_text() {
+    let source = "x ${input.a} y ${input.a + steps.b.output}";
+    let template = Template::parse(source).unwrap();
+    let told: Vec<_> = template
+        .expressions()
+        .flat_map(|expr| expr.mentions())
+        .map(|(path, at)| (path.to_string(), at))
+        .collect();
+    let expect = [("input.a", 4), ("input.a", 17), ("steps.b.output", 27)];
+    assert_eq!(told, expect.map(|(path, at)| (path.to_owned(), at)));
 }
