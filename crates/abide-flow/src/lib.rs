@@ -7,6 +7,9 @@
 
 mod field;
 mod flow;
+mod http;
+mod secret;
+mod tool;
 
 pub use field::{Field, Unresolved};
 pub use flow::{
@@ -14,3 +17,11 @@ pub use flow::{
     Mapped, Publish, Receive, RetryRule, Send, SendEvent, SetOutput, StartChild, Step, Tool,
     WaitForEvent, WaitForSignal,
 };
+pub use http::{
+    AddressRule, AddressRuleError, AddressRules, HttpClient, HttpError, HttpRequest, HttpResponse,
+    HttpSettings, HttpStream, Lookup,
+};
+pub use secret::{
+    EnvironmentSecrets, RedactedText, Redactor, Revealed, SecretError, Secrets, Vault, WithSecrets,
+};
+pub use tool::{ToolCall, ToolClient, ToolError};
