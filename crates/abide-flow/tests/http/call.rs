@@ -1,13 +1,9 @@
 //! Calls, on a server on loopback.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a broken expectation ends the test")]
-
-mod http_support;
-
 use std::time::Duration;
 
+use crate::support::{Answer, Server, client, settings};
 use abide_flow::{HttpClient, HttpError, HttpRequest, Redactor};
-use http_support::{Answer, Server, client, settings};
 use serde_json::{Value, json};
 
 #[tokio::test]

@@ -1,7 +1,5 @@
 //! A server on loopback that answers as a test says, and remembers what it was asked.
 
-#![allow(dead_code, reason = "each test uses its part")]
-
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,27 +13,27 @@ use tokio::task::JoinHandle;
 
 /// What the server was asked.
 #[derive(Clone, Debug)]
-pub struct Received {
-    pub method: String,
-    pub target: String,
-    pub headers: Vec<(String, String)>,
-    pub body: String,
+pub(crate) struct Received {
+    pub(crate) method: String,
+    pub(crate) target: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
     /// Which connection it came by.
-    pub connection: usize,
+    pub(crate) connection: usize,
 }
 
 impl Received {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.body).unwrap()
     }
 }
 
 /// What the server says: bytes, and what then.
-pub struct Answer {
+pub(crate) struct Answer {
     pieces: Vec<Vec<u8>>,
     /// Waited for before every piece but the first.
     gate: Option<Arc<Notify>>,
@@ -50,7 +48,7 @@ enum Then {
 }
 
 impl Answer {
-    pub fn new(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn new(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Self {
         let body = body.as_ref();
         let mut head = format!("HTTP/1.1 {status} Some\r\ncontent-length: {}\r\n", body.len());
         headers.iter().for_each(|(name, value)| head += &format!("{name}: {value}\r\n"));
@@ -59,20 +57,20 @@ impl Answer {
         Self { pieces: vec![bytes], gate: None, then: Then::Next }
     }
 
-    pub fn json(body: &serde_json::Value) -> Self {
+    pub(crate) fn json(body: &serde_json::Value) -> Self {
         Self::new(200, &[("content-type", "application/json")], body.to_string())
     }
 
-    pub fn text(status: u16, body: &str) -> Self {
+    pub(crate) fn text(status: u16, body: &str) -> Self {
         Self::new(status, &[("content-type", "text/plain")], body)
     }
 
-    pub fn redirect(status: u16, location: &str) -> Self {
+    pub(crate) fn redirect(status: u16, location: &str) -> Self {
         Self::new(status, &[("location", location)], "")
     }
 
     /// An answer without a length, that ends with the connection.
-    pub fn pieces(content_type: &str, pieces: &[&[u8]]) -> Self {
+    pub(crate) fn pieces(content_type: &str, pieces: &[&[u8]]) -> Self {
         let head =
             format!("HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\nconnection: close\r\n\r\n");
         let mut all = vec![head.into_bytes()];
@@ -81,24 +79,24 @@ impl Answer {
     }
 
     /// Nothing, on an open connection.
-    pub fn silence() -> Self {
+    pub(crate) fn silence() -> Self {
         Self { pieces: Vec::new(), gate: None, then: Then::Hang }
     }
 
     /// Every piece but the first waits for this.
-    pub fn gated(mut self, gate: &Arc<Notify>) -> Self {
+    pub(crate) fn gated(mut self, gate: &Arc<Notify>) -> Self {
         self.gate = Some(Arc::clone(gate));
         self
     }
 
     /// Says no more, and leaves the connection open.
-    pub fn and_hangs(mut self) -> Self {
+    pub(crate) fn and_hangs(mut self) -> Self {
         self.then = Then::Hang;
         self
     }
 
     /// Ends the connection in the middle of the body.
-    pub fn and_breaks_off(mut self) -> Self {
+    pub(crate) fn and_breaks_off(mut self) -> Self {
         let last = self.pieces.last_mut().unwrap();
         last.truncate(last.len() - 1);
         self.then = Then::Close;
@@ -109,18 +107,20 @@ impl Answer {
 type Script = Arc<dyn Fn(&Received) -> Answer + Send + Sync>;
 
 /// The server. It ends with the test.
-pub struct Server {
-    pub address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
     received: Arc<Mutex<Vec<Received>>>,
     task: JoinHandle<()>,
 }
 
 impl Server {
-    pub async fn start(answer: impl Fn(&Received) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(
+        answer: impl Fn(&Received) -> Answer + Send + Sync + 'static,
+    ) -> Self {
         Self::listen(Arc::new(answer), None).await
     }
 
-    pub async fn listen(answer: Script, tls: Option<tokio_rustls::TlsAcceptor>) -> Self {
+    pub(crate) async fn listen(answer: Script, tls: Option<tokio_rustls::TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let received = Arc::new(Mutex::new(Vec::new()));
@@ -145,11 +145,11 @@ impl Server {
         Self { address, received, task }
     }
 
-    pub fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    pub fn received(&self) -> Vec<Received> {
+    pub(crate) fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }
 }
@@ -213,18 +213,18 @@ async fn read_request<S: AsyncRead + Unpin>(
 }
 
 /// Settings under which a test that hangs ends, and none that works does.
-pub fn settings() -> HttpSettings {
+pub(crate) fn settings() -> HttpSettings {
     let mut settings = HttpSettings::default();
     settings.timeout = Duration::from_secs(20);
     settings
 }
 
-pub fn client() -> HttpClient {
+pub(crate) fn client() -> HttpClient {
     HttpClient::new(settings(), Redactor::default()).unwrap()
 }
 
 /// Names of the tests: what they mean is fixed, and `.test` exists nowhere else.
-pub fn names() -> Lookup {
+pub(crate) fn names() -> Lookup {
     Arc::new(|host| {
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
         let found = match host.as_str() {
@@ -238,6 +238,6 @@ pub fn names() -> Lookup {
     })
 }
 
-pub fn client_with_names(settings: HttpSettings) -> HttpClient {
+pub(crate) fn client_with_names(settings: HttpSettings) -> HttpClient {
     HttpClient::with_lookup(settings, Redactor::default(), names()).unwrap()
 }

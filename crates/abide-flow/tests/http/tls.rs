@@ -1,19 +1,15 @@
 //! Calls by TLS.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a broken expectation ends the test")]
-
-mod http_support;
-
 use std::sync::Arc;
 
+use crate::support::{Answer, Server, client_with_names, settings};
 use abide_flow::{HttpError, HttpRequest, HttpSettings};
-use http_support::{Answer, Server, client_with_names, settings};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// Of `server.test`, signed by itself; good for these tests only.
-const CERTIFICATE: &str = include_str!("http_support/certificate.pem");
-const KEY: &str = include_str!("http_support/key.pem");
+const CERTIFICATE: &str = include_str!("certificate.pem");
+const KEY: &str = include_str!("key.pem");
 
 async fn server() -> Server {
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,12 +1,8 @@
 //! Secrets go out with requests and never come back.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a broken expectation ends the test")]
-
-mod http_support;
-
+use crate::support::{Answer, Received, Server, settings};
 use abide::expr::Env;
 use abide_flow::{EnvironmentSecrets, Field, HttpClient, HttpError, HttpRequest, Vault};
-use http_support::{Answer, Received, Server, settings};
 use serde_json::{Value, json};
 
 const SECRET: &str = "s3cret/t0ken+42";

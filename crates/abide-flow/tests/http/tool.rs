@@ -1,14 +1,10 @@
 //! Tools of MCP servers, on a server on loopback.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a broken expectation ends the test")]
-
-mod http_support;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::support::{Answer, Received, Server, client, settings};
 use abide_flow::{HttpClient, HttpError, HttpSettings, Redactor, ToolCall, ToolClient, ToolError};
-use http_support::{Answer, Received, Server, client, settings};
 use serde_json::{Value, json};
 
 /// How a server answers.

@@ -1,11 +1,7 @@
 //! Which addresses are reached.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a broken expectation ends the test")]
-
-mod http_support;
-
+use crate::support::{Answer, Server, client, client_with_names, settings};
 use abide_flow::{AddressRules, HttpError, HttpRequest};
-use http_support::{Answer, Server, client, client_with_names, settings};
 
 fn assert_denied(error: &HttpError, host: &str) {
     let HttpError::AddressDenied { host: named, .. } = error else { panic!("{error:?}") };

@@ -1,15 +1,11 @@
 //! Answers that are shown while they come.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a broken expectation ends the test")]
-
-mod http_support;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::{Answer, Server, client, settings};
 use abide_flow::{HttpClient, HttpError, HttpRequest, Redactor};
 use futures_util::{StreamExt, pin_mut};
-use http_support::{Answer, Server, client, settings};
 use serde_json::json;
 use tokio::sync::Notify;
 
