@@ -74,9 +74,11 @@ async fn a_stream_that_pauses_for_too_long_times_out() {
     let by_step = Some(Duration::from_millis(200));
     for (client, timeout) in [(by_setting, None), (client(), by_step)] {
         let request = HttpRequest { timeout, ..HttpRequest::new("GET", server.url("/")) };
-        let mut stream = client.stream(request).await.unwrap();
-        assert_eq!(stream.next().await.unwrap().as_deref(), Some("first"));
-        let error = stream.next().await.unwrap_err();
+        // On a slow machine even the beginning may take too long, which is the same error.
+        let error = match client.stream(request).await {
+            Ok(stream) => stream.finish().await.unwrap_err(),
+            Err(error) => error,
+        };
         assert!(matches!(error, HttpError::Timeout { .. }), "{error}");
     }
 }

@@ -55,3 +55,30 @@ async fn what_is_no_certificate_is_refused_when_the_client_is_made() {
     let refused = abide_flow::HttpClient::new(wrong, Default::default()).err();
     assert!(matches!(refused, Some(HttpError::Client { .. })), "{refused:?}");
 }
+
+/// Where a system says that its authorities are elsewhere, and there are none.
+const NOWHERE: [(&str, &str); 2] = [("SSL_CERT_FILE", "/dev/null"), ("SSL_CERT_DIR", "/dev/null")];
+
+#[tokio::test]
+async fn a_system_without_authorities_calls_plain_servers_and_those_of_the_settings() {
+    // The variables are read when a client is made, and belong to the process: so it takes another.
+    if std::env::var(NOWHERE[0].0).as_deref() != Ok(NOWHERE[0].1) {
+        let name = "a_system_without_authorities_calls_plain_servers_and_those_of_the_settings";
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([&format!("tls::{name}"), "--exact"])
+            .envs(NOWHERE)
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && told.contains("1 passed"), "{told}");
+        return;
+    }
+    let plain = Server::start(|_| Answer::text(200, "plain")).await;
+    let request = HttpRequest::new("GET", plain.url("/"));
+    assert_eq!(client_with_names(settings()).call(request).await.unwrap().body, "plain");
+    let error = call(settings(), "server.test").await.unwrap_err();
+    assert!(error.to_string().contains("certificate"), "{error}");
+    let mut trusting = settings();
+    trusting.ca_certificates = vec![CERTIFICATE.to_owned()];
+    assert_eq!(call(trusting, "server.test").await.unwrap(), "safe");
+}
