@@ -80,7 +80,9 @@ impl AddressRules {
     /// # Errors
     /// When an entry is none.
     pub fn parse<T: AsRef<str>>(allow: &[T], deny: &[T]) -> Result<Self, AddressRuleError> {
-        let read = |texts: &[T]| texts.iter().map(|text| text.as_ref().parse()).collect();
+        let read = |texts: &[T]| {
+            texts.iter().map(|text| text.as_ref().parse()).collect::<Result<Vec<_>, _>>()
+        };
         Ok(Self { allow: read(allow)?, deny: read(deny)? })
     }
 
@@ -107,7 +109,7 @@ impl AddressRules {
     /// Whether a host that has this address may be reached there.
     pub(crate) fn check(&self, host: &str, address: IpAddr) -> Result<(), Denied> {
         let host = plain(host);
-        let mut deny = |rule: String| Err(Denied { host: host.clone(), rule });
+        let deny = |rule: String| Err(Denied { host: host.clone(), rule });
         for address in faces(address) {
             let best = |rules: &[AddressRule]| {
                 rules

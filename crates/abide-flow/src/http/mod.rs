@@ -85,15 +85,23 @@ impl HttpClient {
         }
         let rules = Arc::new(settings.addresses.clone());
         let guarded = resolver::Guarded { rules: Arc::clone(&rules), lookup };
-        let client = Client::builder()
-            .user_agent(concat!("abide/", env!("CARGO_PKG_VERSION")))
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(settings.connect_timeout)
-            .dns_resolver(Arc::new(guarded))
-            .tls_certs_merge(roots)
-            .build()
-            .map_err(no_client)?;
+        let guarded = Arc::new(guarded);
+        let builder = || {
+            Client::builder()
+                .user_agent(concat!("abide/", env!("CARGO_PKG_VERSION")))
+                .no_proxy()
+                .redirect(reqwest::redirect::Policy::none())
+                .connect_timeout(settings.connect_timeout)
+                .dns_resolver(Arc::clone(&guarded))
+        };
+        let client = builder().tls_certs_merge(roots.clone()).build().or_else(|error| {
+            // An image may come without any authorities. Plain HTTP needs none.
+            tracing::warn!(
+                error = causes(&error),
+                "the system's certificate authorities are not used"
+            );
+            builder().tls_certs_only(roots).build().map_err(no_client)
+        })?;
         Ok(Self { client, settings: Arc::new(settings), rules, secrets })
     }
 

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, SET_COOKIE};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -69,7 +69,7 @@ pub(crate) fn headers_out(headers: &HeaderMap, secrets: &Redactor) -> Map<String
             .map_or_else(|_| bytes.iter().map(|byte| char::from(*byte)).collect(), str::to_owned);
         secrets.redact(&text)
     };
-    let of_name = |name| {
+    let of_name = |name: &HeaderName| {
         let mut texts = headers.get_all(name).iter().map(text);
         let value = if name == SET_COOKIE {
             texts.collect::<Vec<_>>().into()

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use abide::{Error, Json, Publication};
+use abide::{Error, Failure, Json, Message, Publication};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::flow::{Emit, Kind, Publish, Send, SendEvent, SetOutput, StartChild, Step};
+use crate::flow::{Emit, Kind, Publish, Send, SendEvent, Sending, SetOutput, StartChild, Step};
 
 use super::Trouble;
 use super::frame::Frame;
@@ -27,14 +27,37 @@ async fn message(frame: &Frame, step: &Step, send: &Send) -> Result<Value, Troub
     let to = frame.instance(&send.to, "send.to")?;
     let topic = frame.text(&send.topic, "send.topic")?;
     let payload = frame.render_or(send.payload.as_ref(), "send.payload", Value::Null)?;
-    shown(&frame.cx.named(&step.id).send(&to, &topic, payload).await?)
+    let message = frame.cx.named(&step.id).send(&to, &topic, payload);
+    shown(&addressed(frame, message, &send.sending, "send")?.await?)
 }
 
 async fn event(frame: &Frame, step: &Step, send: &SendEvent) -> Result<Value, Trouble> {
     let to = frame.instance(&send.to, "sendEvent.to")?;
     let event_type = frame.text(&send.event_type, "sendEvent.type")?;
     let payload = frame.render_or(send.payload.as_ref(), "sendEvent.payload", Value::Null)?;
-    shown(&frame.cx.named(&step.id).send_event(&to, &event_type, payload).await?)
+    let event = frame.cx.named(&step.id).send_event(&to, &event_type, payload);
+    shown(&addressed(frame, event, &send.sending, "sendEvent")?.await?)
+}
+
+/// How something is sent, as the document says.
+fn addressed(
+    frame: &Frame,
+    message: Message,
+    sending: &Sending,
+    at: &str,
+) -> Result<Message, Failure> {
+    let mut message = message.on_terminal(sending.on_terminal);
+    if let Some(id) = &sending.id {
+        message = message.id(&frame.text(id, &format!("{at}.id"))?);
+    }
+    if let Some(moment) = &sending.visible_at {
+        message = message.visible_at(frame.moment(moment, &format!("{at}.visibleAt"))?);
+    }
+    if let Some(delay) = &sending.delay {
+        let delay = frame.duration(delay, &format!("{at}.delay"))?;
+        message = message.visible_at(frame.cx.now().after(delay));
+    }
+    Ok(message)
 }
 
 async fn publish(frame: &Frame, step: &Step, publish: &Publish) -> Result<Value, Trouble> {

@@ -8,7 +8,6 @@ mod branch;
 mod effect;
 mod exchange;
 mod frame;
-mod heard;
 mod list;
 mod perform;
 mod read;
@@ -72,10 +71,9 @@ pub fn workflow(flow: &Arc<Flow>, version: u32, equipment: &Arc<Equipment>) -> W
         let schema = event.schema.clone().unwrap_or(Value::Bool(true));
         workflow = workflow.event_schema(&event.event_type, event.buffer, schema);
     }
-    for pattern in flow.heard() {
-        workflow = workflow.takes(&pattern);
-    }
-    workflow
+    // Where events are declared, those that its own steps wait for count as declared, too.
+    let awaited = if flow.events.is_empty() { Vec::new() } else { flow.awaited() };
+    awaited.iter().fold(workflow, |workflow, pattern| workflow.takes(pattern))
 }
 
 async fn run(

@@ -280,7 +280,7 @@ mod tests {
         for text in [
             SECRET.to_owned(),
             json!({ "echo": SECRET }).to_string(),
-            encoded.to_lowercase().replace("%c3%b6rd", "%c3%b6rd"),
+            lower_hex(&encoded),
             encoded,
             form,
             STANDARD.encode(SECRET),

@@ -15,6 +15,7 @@ use crate::id::InstanceId;
 use crate::json::Json;
 use crate::pattern;
 use crate::run::OpId;
+use crate::time::Timestamp;
 
 use super::asked::Asked;
 use super::{Cx, wait};
@@ -71,6 +72,9 @@ struct Letter {
     kind: Kind,
     topic: Arc<str>,
     payload: Result<Json>,
+    id: Option<Arc<str>>,
+    on_terminal: OnTerminal,
+    visible_at: Option<Timestamp>,
 }
 
 impl Message {
@@ -83,7 +87,34 @@ impl Message {
     ) -> Self {
         let asked = Asked::new(cx, cx.use_name(&format!("send {topic}")));
         let (to, topic, payload) = (to.clone(), topic.into(), Json::encode(payload));
-        Self { asked, letter: Letter { to, kind, topic, payload } }
+        let letter = Letter {
+            to,
+            kind,
+            topic,
+            payload,
+            id: None,
+            on_terminal: OnTerminal::Error,
+            visible_at: None,
+        };
+        Self { asked, letter }
+    }
+
+    /// With this id in place of that of the step: the receiver takes the same id once.
+    pub fn id(mut self, id: &str) -> Self {
+        self.letter.id = Some(id.into());
+        self
+    }
+
+    /// What to answer when the receiver has ended.
+    pub fn on_terminal(mut self, on_terminal: OnTerminal) -> Self {
+        self.letter.on_terminal = on_terminal;
+        self
+    }
+
+    /// Not to be seen before this moment.
+    pub fn visible_at(mut self, at: Timestamp) -> Self {
+        self.letter.visible_at = Some(at);
+        self
     }
 }
 
@@ -99,10 +130,12 @@ impl Letter {
             name: Arc::clone(&self.topic),
             payload: Some(payload.clone()),
             // The same message of the same step, however often it is tried.
-            id: format!("{}/{}/{name}", sender.id, sender.run).into(),
+            id: self.id.clone().unwrap_or_else(|| {
+                format!("{}/{}/{name}", sender.id, sender.run).into()
+            }),
             source: Some(sender.id.as_str().into()),
-            on_terminal: OnTerminal::Error,
-            visible_at: None,
+            on_terminal: self.on_terminal,
+            visible_at: self.visible_at,
             wake: true,
             buffer: if self.kind == Kind::Event { Buffer::Latest } else { Buffer::Queue },
             refused: None,
