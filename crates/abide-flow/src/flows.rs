@@ -8,8 +8,8 @@ use abide::{Builder, Document, DocumentKind, Engine, Error, Json, Trigger};
 use crate::equipment::Equipment;
 use crate::flow::Flow;
 use crate::interpret;
-use crate::problem::{Problem, report};
 use crate::parse;
+use crate::problem::{Problem, report};
 
 /// The documents of an engine.
 #[derive(Clone)]
@@ -87,9 +87,8 @@ impl Flows {
     /// # Errors
     /// Everything that is wrong with it, or the store's own.
     pub async fn register(&self, text: &str) -> Result<Registered, RegisterError> {
-        let flow = parse(text).map_err(|problems| {
-            RegisterError::Invalid { text: text.to_owned(), problems }
-        })?;
+        let flow = parse(text)
+            .map_err(|problems| RegisterError::Invalid { text: text.to_owned(), problems })?;
         let (flow, store) = (Arc::new(flow), self.engine.store());
         let kind = DocumentKind::Workflow;
         let before = store.document(kind, &flow.name, None).await?;

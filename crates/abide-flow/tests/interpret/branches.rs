@@ -30,8 +30,9 @@ steps:
     let failure = run(&[text], nothing(), async |handle| {
         assert!(handle.until_output::<bool>("done").await?);
         Ok(())
-    });
-    assert_eq!(failure.await.unwrap_err().code, "STEP_FAILED");
+    })
+    .await;
+    assert_eq!(failure.unwrap_err().code, "STEP_FAILED");
 }
 
 #[tokio::test]
@@ -74,8 +75,9 @@ output: '${steps.first.output.winner}'
 ";
     comes_to(text, nothing(), json!("late")).await;
     let won =
-        run(&[text], nothing(), async |handle| handle.send_event("answer", &1).await.map(drop));
-    assert_eq!(won.await.unwrap(), json!("answer"));
+        run(&[text], nothing(), async |handle| handle.send_event("answer", &1).await.map(drop))
+            .await;
+    assert_eq!(won.unwrap(), json!("answer"));
 }
 
 #[tokio::test]

@@ -144,8 +144,9 @@ steps:
         let told: serde_json::Value = handle.until_output("progress").await?;
         assert_eq!(told["totalPhases"], json!(3));
         Ok(())
-    });
-    output.await.unwrap();
+    })
+    .await;
+    output.unwrap();
     let engine = crate::harness::engine(&[text]).start().await;
     let handle = engine.start("progress", abide::Start::new(&nothing())).await.unwrap();
     handle.result::<serde_json::Value>().await.unwrap();

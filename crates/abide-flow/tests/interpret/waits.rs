@@ -50,12 +50,13 @@ async fn an_event_is_filtered_mapped_and_shown() {
         handle.send_event("payment.received", &json!({"orderId": "o-1", "amount": 90})).await?;
         handle.send_event("payment.received", &payment).await?;
         Ok(())
-    });
+    })
+    .await;
     let expect = json!({
         "orderId": "o-1", "expectedAmount": 100, "paymentId": "p-1", "paymentMethod": "visa",
         "label": "for o-1", "missing": null, "fixed": 7,
     });
-    assert_eq!(output.await.unwrap(), expect);
+    assert_eq!(output.unwrap(), expect);
 }
 
 #[tokio::test]
@@ -80,8 +81,9 @@ steps: [{id: approval, waitForEvent: {}}]
 ";
     let output = run(&[text], nothing(), async |handle| {
         handle.send_event("approval", &json!({"ok": true})).await.map(drop)
-    });
-    let output = output.await.unwrap();
+    })
+    .await;
+    let output = output.unwrap();
     assert_eq!((&output["type"], &output["payload"]), (&json!("approval"), &json!({"ok": true})));
     assert!(output["id"].is_string() && output["time"].is_string(), "{output}");
 }
@@ -103,8 +105,9 @@ handlers:
     let output = run(&[text], nothing(), async |handle| {
         handle.until_wait("answer#3").await;
         handle.send_event("answer.yes", &json!("yes")).await.map(drop)
-    });
-    assert_eq!(output.await.unwrap(), json!({"reminded": 2, "answer": "yes"}));
+    })
+    .await;
+    assert_eq!(output.unwrap(), json!({"reminded": 2, "answer": "yes"}));
 }
 
 #[tokio::test]
@@ -130,8 +133,9 @@ name: either
 steps: [{id: either, waitForEvent: {eventPattern: [yes, no.*]}}]
 ";
     let output =
-        run(&[text], nothing(), async |handle| handle.send_event("no.never", &1).await.map(drop));
-    assert_eq!(output.await.unwrap()["type"], json!("no.never"));
+        run(&[text], nothing(), async |handle| handle.send_event("no.never", &1).await.map(drop))
+            .await;
+    assert_eq!(output.unwrap()["type"], json!("no.never"));
 }
 
 #[tokio::test]
@@ -147,9 +151,9 @@ output: '${steps.votes.output}'
             handle.send_event("vote", &json!({"user": user})).await?;
         }
         Ok(())
-    });
+    })
+    .await;
     let users: Vec<Value> = output
-        .await
         .unwrap()
         .as_array()
         .unwrap()
@@ -178,8 +182,9 @@ output: '${steps.each.output}'
             handle.send_event("hit", &json!({"n": n, "key": "k-1"})).await?;
         }
         Ok(())
-    });
-    let output = output.await.unwrap();
+    })
+    .await;
+    let output = output.unwrap();
     assert_eq!((&output[0]["payload"]["n"], &output[1]["payload"]["n"]), (&json!(1), &json!(2)));
 }
 
@@ -195,8 +200,9 @@ output: {signal: '${steps.go.output}', message: '${steps.letter.output}'}
     let output = run(&[text], nothing(), async |handle| {
         handle.signal("go", &json!({"n": 1})).await?;
         handle.message("post", &json!("dear")).await.map(drop)
-    });
-    let output = output.await.unwrap();
+    })
+    .await;
+    let output = output.unwrap();
     assert_eq!(output["signal"]["signalName"], json!("go"));
     assert_eq!(output["signal"]["payload"], json!({"n": 1}));
     assert!(

@@ -130,9 +130,10 @@ impl Letter {
             name: Arc::clone(&self.topic),
             payload: Some(payload.clone()),
             // The same message of the same step, however often it is tried.
-            id: self.id.clone().unwrap_or_else(|| {
-                format!("{}/{}/{name}", sender.id, sender.run).into()
-            }),
+            id: self
+                .id
+                .clone()
+                .unwrap_or_else(|| format!("{}/{}/{name}", sender.id, sender.run).into()),
             source: Some(sender.id.as_str().into()),
             on_terminal: self.on_terminal,
             visible_at: self.visible_at,
