@@ -43,6 +43,7 @@ pub(crate) struct Answer {
 #[derive(Clone, Copy, PartialEq)]
 enum Then {
     Next,
+    EndChunks,
     Close,
     Hang,
 }
@@ -69,13 +70,19 @@ impl Answer {
         Self::new(status, &[("location", location)], "")
     }
 
-    /// An answer without a length, that ends with the connection.
+    /// An answer in chunks, which reach the client one by one however the network joins them.
     pub(crate) fn pieces(content_type: &str, pieces: &[&[u8]]) -> Self {
-        let head =
-            format!("HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\nconnection: close\r\n\r\n");
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n"
+        );
         let mut all = vec![head.into_bytes()];
-        all.extend(pieces.iter().map(|piece| piece.to_vec()));
-        Self { pieces: all, gate: None, then: Then::Close }
+        all.extend(pieces.iter().map(|piece| {
+            let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();
+            chunk.extend_from_slice(piece);
+            chunk.extend_from_slice(b"\r\n");
+            chunk
+        }));
+        Self { pieces: all, gate: None, then: Then::EndChunks }
     }
 
     /// Nothing, on an open connection.
@@ -180,6 +187,11 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
         }
         match answer.then {
             Then::Next => {}
+            Then::EndChunks => {
+                if stream.write_all(b"0\r\n\r\n").await.is_err() || stream.flush().await.is_err() {
+                    return;
+                }
+            }
             Then::Close => {
                 let _ = stream.shutdown().await;
                 return;
