@@ -7,10 +7,16 @@ use abide::expr::{Env, Expr};
 use abide::history::{Entry, EntryKind, StepKind};
 use abide::{
     Buffer, Delivery, End, Failure, Folding, Hears, InstanceId, Json, Kind, NewChild, NewInstance,
-    NewSend, NewTake, NewWait, OnTerminal, Park, Phase, Publication, Publish, Since, Timestamp,
+    NewPublish, NewSend, NewTake, NewWait, OnTerminal, Park, Phase, Publish, Since, Timestamp,
     Transition,
 };
 use serde::Serialize;
+
+mod publishing;
+
+pub use publishing::{
+    cancelling, published, published_with, starting, wait_for_many, wait_racing, wait_where,
+};
 
 /// An id that is known to be one.
 #[must_use]
@@ -90,21 +96,6 @@ pub fn message(to: &str, topic: &str, event_id: &str) -> Delivery {
     delivery(Kind::Message, to, topic, event_id)
 }
 
-/// An event to be published, with an id that is also its payload, from nobody in particular.
-#[must_use]
-pub fn published(event_type: &str, event_id: &str) -> Publish {
-    published_with(event_type, event_id, event_id)
-}
-
-/// An event to be published with a payload.
-pub fn published_with<T: Serialize>(event_type: &str, event_id: &str, payload: T) -> Publish {
-    Publish::new(Publication {
-        payload: Some(json(payload)),
-        id: Some(event_id.to_owned()),
-        ..Publication::new(event_type)
-    })
-}
-
 /// A wait without a deadline. Its id is that of its step behind `sub_`.
 #[must_use]
 pub fn wait(step: &str, kind: Kind, pattern: &str) -> NewWait {
@@ -162,6 +153,8 @@ pub trait Does: Sized {
     fn sets<T: Serialize>(self, key: &str, value: T) -> Self;
     /// Sends a message in a step.
     fn sends(self, step: &str, delivery: Delivery) -> Self;
+    /// Publishes an event in a step.
+    fn publishes(self, step: &str, publish: Publish) -> Self;
     /// Takes what is there.
     fn takes(self, step: &str, kind: Kind, pattern: &str) -> Self;
     /// Reaches a wait.
@@ -261,6 +254,11 @@ impl Does for Transition {
 
     fn sends(mut self, step: &str, delivery: Delivery) -> Self {
         self.sends.push(NewSend { step: step.into(), delivery });
+        self
+    }
+
+    fn publishes(mut self, step: &str, publish: Publish) -> Self {
+        self.publishes.push(NewPublish { step: step.into(), publish });
         self
     }
 

@@ -89,6 +89,20 @@ impl Context {
         Ok(())
     }
 
+    /// Replaces the whole context. It is stored with the workflow's next commit.
+    ///
+    /// # Errors
+    /// When the value can't be stored as JSON without being altered.
+    pub fn replace<T: Serialize>(&self, value: T) -> Result<()> {
+        let changed = Json::encode(&value)?;
+        let mut state = self.resident.state.lock();
+        *state.context.values()? = changed.decode()?;
+        if state.is_live() {
+            state.next.context = Some(changed);
+        }
+        Ok(())
+    }
+
     /// Reads a value; `None` when it is not there.
     ///
     /// # Errors

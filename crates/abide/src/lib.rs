@@ -99,6 +99,7 @@ pub use listing::{Filter, Listed, Page, WaitFilter};
 pub use log::{
     CancelBy, LogFilter, LogRetention, LogSpan, Logged, Publish, Published, Since, StartBy, Taker,
 };
+pub use mapping::at_path;
 pub use publication::Publication;
 pub use replacement::StepCall;
 pub use retry::{Backoff, Retry};

@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::expr::{Roots, Scope, Template, TemplateError};
 
 /// What is at a dotted path; `null` when nothing is. A number is a place in an array.
-pub(crate) fn at_path<'v>(value: &'v Value, path: &str) -> &'v Value {
+#[must_use]
+pub fn at_path<'v>(value: &'v Value, path: &str) -> &'v Value {
     let found = path.split('.').try_fold(value, |value, segment| {
         let item = segment.parse::<usize>().ok().and_then(|index| value.get(index));
         item.or_else(|| value.get(segment))

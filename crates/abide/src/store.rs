@@ -103,7 +103,8 @@ pub struct Epoch(pub i64);
 ///      told. One that joins replaces the input of the queued instance of the window, or appends to
 ///      it ([`crate::window::WindowRule::collects`]), and its start moves ([`Hint::Due`]); it can be
 ///      joined while it is `queued` with a `wake_at` in its first run and nobody has claimed it, because
-///      who has, has read its input. The event counts as consumed by whoever it started or joined.
+///      who has, has read its input; and appended to only if that is an array. The event counts as
+///      consumed by whoever it started or joined.
 ///
 ///   The verdict is stored with the event and says what took it (fulfilled or held), in this order. A dry
 ///   run answers the same and leaves no trace; a duplicate is told as one.

@@ -1,15 +1,11 @@
 //! Time, randomness and the one place both come from.
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
-
-use crate::error::Error;
-use crate::publication::parse_time;
 
 /// A moment in unix milliseconds. It prints as ISO-8601 UTC with milliseconds.
 #[derive(
@@ -43,24 +39,24 @@ impl Timestamp {
     }
 }
 
+/// Reads RFC 3339, such as `2024-02-29T12:30:45Z`.
+impl std::str::FromStr for Timestamp {
+    type Err = crate::Error;
+
+    fn from_str(text: &str) -> crate::Result<Self> {
+        crate::publication::parse_time(text).map_err(|refused| crate::Error::Invalid {
+            what: "time".into(),
+            message: refused.to_string(),
+        })
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0) {
             Ok(at) => write!(f, "{at:.3}"),
             Err(_) => write!(f, "{}ms", self.0),
         }
-    }
-}
-
-/// Reads RFC 3339: `2026-01-31T12:00:00Z`.
-impl FromStr for Timestamp {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        parse_time(text).map_err(|_| Error::Invalid {
-            what: "moment".into(),
-            message: format!("{text:?} is not RFC 3339, such as \"2026-01-31T12:00:00Z\""),
-        })
     }
 }
 

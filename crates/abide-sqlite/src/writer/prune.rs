@@ -58,11 +58,12 @@ impl Batch<'_> {
     pub(super) fn remember_keys(&self) -> Result<(), Trouble> {
         let mut upsert = self.connection.prepare_cached(
             "INSERT INTO meta (name, value)
-             VALUES ('next_instance', ?1), ('next_row', ?2), ('next_wait', ?3), ('next_inbox', ?4)
+             VALUES ('next_instance', ?1), ('next_row', ?2), ('next_wait', ?3),
+                    ('next_inbox', ?4), ('next_event', ?5)
              ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         )?;
-        let Keys { next_instance, next_row, next_wait, next_inbox } = *self.keys;
-        upsert.execute([next_instance, next_row, next_wait, next_inbox])?;
+        let Keys { next_instance, next_row, next_wait, next_inbox, next_event } = *self.keys;
+        upsert.execute([next_instance, next_row, next_wait, next_inbox, next_event])?;
         Ok(())
     }
 }

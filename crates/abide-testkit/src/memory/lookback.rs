@@ -37,12 +37,13 @@ impl State {
         looks: impl Fn(&Wait) -> bool,
     ) -> Result<(Settled, Vec<Entry>)> {
         let (mut settled, mut came) = (Settled::default(), Vec::new());
-        // How much each wait has looked at.
-        let mut scanned: HashMap<i64, usize> = HashMap::new();
-        let looking = |wait: &Wait| looks(wait) && !wait.entries().is_empty();
         let open = self.kept(key)?.mailbox.open();
-        let from = open.iter().filter(|wait| looking(wait)).map(|wait| wait.since).min();
-        let Some(from) = from else { return Ok((settled, Vec::new())) };
+        let mut lookers: HashMap<i64, Looker> =
+            open.iter().filter(|wait| looks(wait)).filter_map(Looker::of).collect();
+        let from = open.iter().filter(|wait| lookers.contains_key(&wait.key));
+        let Some(from) = from.map(|wait| wait.since).min() else {
+            return Ok((settled, Vec::new()));
+        };
         let log: Vec<Published> =
             self.log.range(from + 1..).map(|(_, logged)| logged.published.clone()).collect();
         for event in log {
@@ -50,9 +51,9 @@ impl State {
             if mailbox.taken(event.seq).is_some() {
                 continue;
             }
-            let open = mailbox.open().into_iter().filter(|wait| looking(wait));
+            let open = mailbox.open().into_iter().filter(|wait| lookers.contains_key(&wait.key));
             let open: Vec<Wait> = open.filter(|wait| reaches(wait, &event)).collect();
-            let open = self.not_cut_short(open, &mut scanned)?;
+            let open = self.not_cut_short(open, &mut lookers)?;
             if let Some(met) = self.offer_from_log(key, &event, &open)? {
                 settled.extend(met);
                 came.push(self.last_mail);
@@ -67,15 +68,12 @@ impl State {
     fn not_cut_short(
         &mut self,
         waits: Vec<Wait>,
-        scanned: &mut HashMap<i64, usize>,
+        lookers: &mut HashMap<i64, Looker>,
     ) -> Result<Vec<Wait>> {
+        let most = self.limits.scanned;
         let mut looking = Vec::new();
         for wait in waits {
-            let so_far = scanned.entry(wait.key).or_default();
-            if !has_no_key(&wait) {
-                looking.push(wait);
-            } else if *so_far < self.limits.scanned {
-                *so_far += 1;
+            if lookers.get_mut(&wait.key).is_some_and(|looker| looker.may_look_once_more(most)) {
                 looking.push(wait);
             } else {
                 self.wait(wait.instance, wait.key)?.wait.cut_short = true;
@@ -111,9 +109,25 @@ pub(super) fn reaches(wait: &Wait, event: &Published) -> bool {
     event.seq > wait.since && wait.hears.covers(Kind::Event, &event.event.event_type)
 }
 
-/// Whether nothing tells apart the events that its pattern covers.
-fn has_no_key(wait: &Wait) -> bool {
-    wait.entries().iter().any(|entry| entry.shape.paths().is_empty())
+/// A wait that looks back.
+struct Looker {
+    /// Whether nothing tells apart the events that its pattern covers.
+    scans: bool,
+    looked_at: usize,
+}
+
+impl Looker {
+    /// By the key of the wait. `None` when it wants nothing that is published.
+    fn of(wait: &Wait) -> Option<(i64, Self)> {
+        let entries = wait.entries();
+        let scans = entries.iter().any(|entry| entry.shape.paths().is_empty());
+        (!entries.is_empty()).then_some((wait.key, Self { scans, looked_at: 0 }))
+    }
+
+    fn may_look_once_more(&mut self, most: usize) -> bool {
+        self.looked_at += 1;
+        !self.scans || self.looked_at <= most
+    }
 }
 
 fn earlier(now: Timestamp, by: Duration) -> Timestamp {

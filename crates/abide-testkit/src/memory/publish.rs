@@ -5,7 +5,8 @@ use std::sync::Arc;
 use abide::history::EntryKind;
 use abide::lifecycle::Control;
 use abide::{
-    CancelBy, Error, InstanceKey, Logged, Publish, Published, Result, Terminate, Verdict, Wait,
+    CancelBy, Error, InstanceKey, Logged, Publication, Publish, Published, Result, Terminate,
+    Verdict, Wait,
 };
 
 use super::mail::Place;
@@ -31,11 +32,7 @@ impl State {
     }
 
     fn published_before(&self, publish: &Publish) -> Option<&Logged> {
-        let same = |logged: &&Logged| {
-            let (known, new) = (&logged.published.event, &publish.event);
-            known.id.is_some() && (&known.source, &known.id) == (&new.source, &new.id)
-        };
-        self.log.values().find(same)
+        self.log.get(self.numbers.get(&identity(&publish.event)?)?)
     }
 
     fn accept(&mut self, publish: &Publish) -> Result<Verdict> {
@@ -50,6 +47,7 @@ impl State {
         let logged =
             Logged { published: published.clone(), verdict: verdict.clone(), wanted: false };
         self.log.insert(seq, logged);
+        self.numbers.extend(identity(&publish.event).map(|identity| (identity, seq)));
         for cancel in &publish.cancels {
             self.cancel_by(cancel, &published, &mut verdict)?;
         }
@@ -142,4 +140,9 @@ impl State {
         kept.mailbox.take_in(logged.published.sent(self.last_mail), Place::Gone, now);
         logged.wanted = true;
     }
+}
+
+/// What no other event has.
+fn identity(event: &Publication) -> Option<(Option<String>, String)> {
+    Some((event.source.clone(), event.id.clone()?))
 }

@@ -26,6 +26,8 @@ pub(super) struct State {
     pub(super) last_mail: i64,
     /// What was published, by number.
     pub(super) log: BTreeMap<i64, Logged>,
+    /// The last number that was given to a source and id; the log may have lost it.
+    pub(super) numbers: HashMap<(Option<String>, String), i64>,
     /// The last number given out to a published event.
     pub(super) last_published: i64,
     /// The windows of triggers, by trigger and key.

@@ -2,7 +2,7 @@
 
 use abide::lifecycle::begins_later;
 use abide::store::{Due, Hint};
-use abide::window::{Window, Windowing, place};
+use abide::window::{Window, WindowRule, Windowing, place};
 use abide::{Instance, InstanceKey, Json, NewInstance, Phase, Result, StartBy, Timestamp, Verdict};
 
 use super::state::State;
@@ -28,7 +28,7 @@ impl State {
         };
         let window = (start.trigger.clone(), key.clone());
         let opened = self.windows.get(&window).copied();
-        let is_open = opened.is_some_and(|opened| self.waits_to_begin(opened.instance));
+        let is_open = opened.is_some_and(|opened| self.can_be_joined(opened.instance, rule));
         let placed = place(rule, opened.map(|opened| opened.window), is_open, self.now);
         let instance = match opened.filter(|_| placed.joins) {
             Some(Opened { instance, .. }) => {
@@ -63,11 +63,15 @@ impl State {
         Ok(())
     }
 
-    /// Whether events may still join it. Whoever has claimed it has read what it begins with.
-    fn waits_to_begin(&self, key: InstanceKey) -> bool {
+    /// Whether events may still join it. Whoever has claimed it has read what it begins with; and
+    /// what began as something else than a list, because the trigger was another one then, can't
+    /// be appended to.
+    fn can_be_joined(&self, key: InstanceKey, rule: &WindowRule) -> bool {
         self.kept.get(&key).is_some_and(|kept| {
-            let Instance { phase, run, wake_at, .. } = &kept.instance;
-            *phase == Phase::Queued && *run == 1 && wake_at.is_some() && kept.claim.is_none()
+            let Instance { phase, run, wake_at, input, .. } = &kept.instance;
+            let has_not_begun = *phase == Phase::Queued && *run == 1 && wake_at.is_some();
+            let fits = !rule.collects() || input.decode::<Vec<Json>>().is_ok();
+            has_not_begun && kept.claim.is_none() && fits
         })
     }
 

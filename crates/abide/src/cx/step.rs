@@ -65,6 +65,12 @@ impl<F, Fut, T> Step<F, Fut, T> {
         }
     }
 
+    /// Its name as the instance calls it, unless that can't be one.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref().ok()
+    }
+
     /// How often it is tried; 3 times by default.
     pub fn retry(mut self, retry: Retry) -> Self {
         self.retry = retry;

@@ -221,6 +221,12 @@ impl Engine {
         prune::prune(&self.inner).await
     }
 
+    /// The store it runs on.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.inner.store
+    }
+
     /// How many instances are in memory.
     #[must_use]
     pub fn resident(&self) -> usize {

@@ -1,0 +1,168 @@
+//! What documents may use of the program that runs them.
+
+use abide::{BoxError, Error, Failure, NonRetryable};
+use serde_json::Value;
+
+use crate::action::Actions;
+use crate::field::Field;
+use crate::flow::{Call, Http, Tool};
+use crate::http::{HttpClient, HttpError, HttpRequest, HttpSettings};
+use crate::interpret::{Snapshot, unresolved};
+use crate::secret::{EnvironmentSecrets, Revealed, Secrets, Vault};
+use crate::tool::{ToolCall, ToolClient};
+
+/// Functions, connections and secrets for the steps of documents. One per engine.
+pub struct Equipment {
+    actions: Actions,
+    vault: Vault,
+    http: HttpClient,
+    tools: ToolClient,
+}
+
+impl Equipment {
+    /// With secrets from the environment and the settings as shipped.
+    ///
+    /// # Errors
+    /// When TLS is not to be had.
+    pub fn new() -> Result<Self, HttpError> {
+        Self::with(HttpSettings::default(), EnvironmentSecrets::default())
+    }
+
+    /// With these settings and secrets from this place.
+    ///
+    /// # Errors
+    /// When a certificate of the settings is none, or TLS is not to be had.
+    pub fn with(
+        settings: HttpSettings,
+        secrets: impl Secrets + 'static,
+    ) -> Result<Self, HttpError> {
+        let vault = Vault::new(secrets);
+        let http = HttpClient::new(settings, vault.redactor().clone())?;
+        let tools = ToolClient::new(http.clone());
+        Ok(Self { actions: Actions::default(), vault, http, tools })
+    }
+
+    /// Functions that documents may call.
+    #[must_use]
+    pub fn actions(mut self, actions: Actions) -> Self {
+        self.actions = actions;
+        self
+    }
+
+    /// Calls a URL. The key is the same for every attempt.
+    pub(crate) async fn http(
+        &self,
+        known: &Snapshot,
+        http: &Http,
+        key: String,
+    ) -> Result<Value, BoxError> {
+        let optional = [&http.method, &http.query, &http.headers, &http.body];
+        let fields: Vec<&Field> = optional.into_iter().flatten().chain([&http.url]).collect();
+        let filler = self.filler(known, &fields).await?;
+        let method = filler.text_of(http.method.as_ref(), "http.method")?;
+        let request = HttpRequest {
+            query: filler.value_of(http.query.as_ref(), "http.query")?,
+            headers: filler.value_of(http.headers.as_ref(), "http.headers")?,
+            body: filler.value_of(http.body.as_ref(), "http.body")?,
+            idempotency_key: Some(key),
+            follow_redirects: http.follow_redirects,
+            ..HttpRequest::new(
+                method.unwrap_or_else(|| "GET".to_owned()),
+                filler.text(&http.url, "http.url")?,
+            )
+        };
+        let answered = if http.stream {
+            let stream = self.http.stream(request).await;
+            match stream {
+                Ok(stream) => stream.finish().await,
+                Err(error) => Err(error),
+            }
+        } else {
+            self.http.call(request).await
+        };
+        let response = answered.map_err(|error| refused(error.failure(), error.is_retryable()))?;
+        Ok(serde_json::to_value(response)?)
+    }
+
+    /// Calls a tool.
+    pub(crate) async fn tool(
+        &self,
+        known: &Snapshot,
+        tool: &Tool,
+        key: String,
+    ) -> Result<Value, BoxError> {
+        let optional = [&tool.server, &tool.name, &tool.arguments, &tool.headers];
+        let fields: Vec<&Field> = optional.into_iter().flatten().collect();
+        let filler = self.filler(known, &fields).await?;
+        let call = ToolCall {
+            server: filler.text_of(tool.server.as_ref(), "tool.server")?,
+            name: filler.text_of(tool.name.as_ref(), "tool.name")?,
+            arguments: filler.value_of(tool.arguments.as_ref(), "tool.arguments")?,
+            headers: filler.value_of(tool.headers.as_ref(), "tool.headers")?,
+            idempotency_key: Some(key),
+            timeout: None,
+        };
+        let answered = self.tools.call_tool(call).await;
+        answered.map_err(|error| refused(error.failure(), error.is_retryable()))
+    }
+
+    /// Calls a function of the program. What it answers has no secret in it.
+    pub(crate) async fn call(&self, known: &Snapshot, call: &Call) -> Result<Value, BoxError> {
+        let fields: Vec<&Field> = [&call.action].into_iter().chain(&call.input).collect();
+        let filler = self.filler(known, &fields).await?;
+        let name = filler.text(&call.action, "call.action")?;
+        let input = filler.value_of(call.input.as_ref(), "call.input")?.unwrap_or_default();
+        let mut output = self.actions.call(&name, input).await?;
+        self.vault.redactor().redact_value(&mut output);
+        Ok(output)
+    }
+
+    /// Reads the secrets that fields name.
+    async fn filler<'k>(
+        &self,
+        known: &'k Snapshot,
+        fields: &[&Field],
+    ) -> Result<Filler<'k>, BoxError> {
+        let revealed = self.vault.reveal(fields).await;
+        let secrets = revealed.map_err(|error| refused(error.failure(), error.is_retryable()))?;
+        Ok(Filler { known, secrets })
+    }
+}
+
+/// A failure that is recorded as it is.
+fn refused(failure: Failure, is_retryable: bool) -> BoxError {
+    let error = Error::Failed(failure);
+    if is_retryable { error.into() } else { NonRetryable::new(error).into() }
+}
+
+/// Fills fields in, with secrets. It lives as long as one attempt.
+struct Filler<'k> {
+    known: &'k Snapshot,
+    secrets: Revealed,
+}
+
+impl Filler<'_> {
+    fn value(&self, field: &Field, at: &str) -> Result<Value, BoxError> {
+        let rendered = self.known.look(&[], |known| field.render(at, &self.secrets.over(known)));
+        rendered.map_err(|missing| refused(unresolved(&missing), false))
+    }
+
+    fn value_of(&self, field: Option<&Field>, at: &str) -> Result<Option<Value>, BoxError> {
+        field.map(|field| self.value(field, at)).transpose()
+    }
+
+    fn text(&self, field: &Field, at: &str) -> Result<String, BoxError> {
+        match self.value(field, at)? {
+            Value::String(text) => Ok(text),
+            Value::Number(number) => Ok(number.to_string()),
+            _ => {
+                let message = format!("`{at}` must be a text");
+                Err(refused(Failure::new("VALIDATION_ERROR", message), false))
+            }
+        }
+    }
+
+    fn text_of(&self, field: Option<&Field>, at: &str) -> Result<Option<String>, BoxError> {
+        field.map(|field| self.text(field, at)).transpose()
+    }
+}

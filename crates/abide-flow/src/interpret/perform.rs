@@ -1,0 +1,126 @@
+//! One step: whether it runs, what it does, and where it leads.
+
+use std::sync::Arc;
+
+use abide::{BoxError, Error, Failure, NonRetryable, Retry};
+use serde_json::{Value, json};
+
+use crate::flow::{Kind, Step};
+
+use super::frame::Frame;
+use super::{Stop, Trouble, branch, effect, exchange, undo, wait};
+
+/// What came of a step.
+pub(super) struct Went {
+    pub(super) output: Value,
+    /// The step that comes next, if it is not the next of the list.
+    pub(super) goes_to: Option<Arc<str>>,
+}
+
+/// What a step came to by itself.
+pub(super) enum Done {
+    Output(Value),
+    /// It only says where to go.
+    GoTo(Arc<str>),
+}
+
+/// Runs a step, or skips it.
+pub(super) async fn perform(frame: &Frame, step: &Arc<Step>) -> Result<Went, Stop> {
+    let done = match step.condition.as_ref().map(|condition| frame.holds(condition)) {
+        Some(Ok(false)) => {
+            frame.remember(step, &Value::Null);
+            return Ok(Went { output: Value::Null, goes_to: None });
+        }
+        Some(Err(failure)) => Err(Trouble::Unready(failure)),
+        Some(Ok(true)) | None => execute(frame, step).await,
+    };
+    let error = match done {
+        Ok(Done::Output(output)) => {
+            frame.remember(step, &output);
+            undo::keep(frame, step, &output).await.map_err(Stop::Fail)?;
+            return Ok(Went { output, goes_to: step.next.clone() });
+        }
+        Ok(Done::GoTo(id)) => {
+            frame.remember(step, &json!(id));
+            return Ok(Went { output: json!(id), goes_to: Some(id) });
+        }
+        Err(Trouble::Stop(Stop::Fail(error))) => error,
+        Err(Trouble::Stop(stop)) => return Err(stop),
+        Err(Trouble::Unready(failure)) => record(frame, step, failure).await,
+    };
+    frame.remember_failure(step, &error.to_failure());
+    match handler(step, &error) {
+        Some(handler) => Ok(Went { output: Value::Null, goes_to: Some(handler) }),
+        None => Err(Stop::Fail(error)),
+    }
+}
+
+/// Who takes care of a failure: of a timeout first its own handler.
+fn handler(step: &Step, error: &Error) -> Option<Arc<str>> {
+    let of_timeout = match (&step.kind, error) {
+        (Kind::WaitForEvent(wait), Error::EventTimeout { .. }) => wait.timeout_handler.clone(),
+        _ => None,
+    };
+    of_timeout.or_else(|| step.on_error.clone())
+}
+
+/// Records that a step could not begin, so that its history says why.
+async fn record(frame: &Frame, step: &Step, failure: Failure) -> Error {
+    let own = failure.clone();
+    let fails = move || {
+        let failed = NonRetryable::new(Error::Failed(own.clone()));
+        async move { Err::<Value, BoxError>(failed.into()) }
+    };
+    match frame.cx.step(&step.id, fails).retry(Retry::never()).await {
+        Err(error) => error,
+        Ok(_) => Error::Failed(failure),
+    }
+}
+
+async fn execute(frame: &Frame, step: &Arc<Step>) -> Result<Done, Trouble> {
+    let output = match &step.kind {
+        Kind::Switch(cases) => {
+            for case in cases {
+                if case.when.as_ref().map_or(Ok(true), |when| frame.holds(when))? {
+                    return Ok(Done::GoTo(Arc::clone(&case.next)));
+                }
+            }
+            Value::Null
+        }
+        Kind::Return(value) => {
+            let value = frame.render(value, "return")?;
+            return Err(Trouble::Stop(Stop::Return(value)));
+        }
+        Kind::Fail(fail) => {
+            let code = text(frame.render(&fail.code, "fail.code")?);
+            let message =
+                text(frame.render_or(fail.message.as_ref(), "fail.message", json!(code))?);
+            return Err(Trouble::Unready(Failure::new(code, message)));
+        }
+        Kind::Set(_) | Kind::Http(_) | Kind::Call(_) | Kind::Tool(_) => {
+            effect::run(frame, step).await?
+        }
+        Kind::Sleep(_)
+        | Kind::SleepUntil(_)
+        | Kind::WaitForEvent(_)
+        | Kind::WaitForSignal(_)
+        | Kind::Receive(_)
+        | Kind::GetOutput(_) => wait::run(frame, step).await?,
+        Kind::Send(_)
+        | Kind::SendEvent(_)
+        | Kind::Publish(_)
+        | Kind::SetOutput(_)
+        | Kind::Emit(_)
+        | Kind::Workflow(_) => exchange::run(frame, step).await?,
+        Kind::Parallel(_) | Kind::Race(_) | Kind::ForEach(_) => branch::run(frame, step).await?,
+    };
+    Ok(Done::Output(output))
+}
+
+/// A text as it is, anything else as JSON.
+pub(super) fn text(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}

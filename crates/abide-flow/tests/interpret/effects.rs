@@ -1,0 +1,104 @@
+//! Functions of the program, retries, timeouts, undoing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use abide::prelude::*;
+use abide_flow::{Actions, Equipment, parse, workflow};
+use abide_testkit::TestEngine;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::harness::{comes_to, fails_with, nothing};
+
+#[tokio::test]
+async fn a_function_of_the_program_is_called_with_its_input() {
+    let text = "
+name: call
+steps: [{id: twice, call: {action: double, input: '${input.n}'}}]
+";
+    comes_to(text, json!({"n": 21}), json!(42)).await;
+    fails_with(text, json!({"n": "x"}), "STEP_FAILED", "double").await;
+    fails_with(&text.replace("double", "halve"), json!({"n": 1}), "STEP_FAILED", "no action").await;
+}
+
+#[tokio::test]
+async fn a_failed_step_is_tried_as_often_as_it_says() {
+    let tries = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&tries);
+    let flaky = move |(): ()| {
+        let nth = counted.fetch_add(1, Ordering::SeqCst) + 1;
+        async move { if nth < 4 { Err("down") } else { Ok(nth) } }
+    };
+    let equipment =
+        Arc::new(Equipment::new().unwrap().actions(Actions::default().with("flaky", flaky)));
+    let text = "
+name: flaky
+defaults: {retry: {maxAttempts: 2}}
+steps:
+  - {id: patient, call: {action: flaky}, retry: {maxAttempts: 5, delay: 1 minute, backoff: linear}}
+";
+    let flow = Arc::new(parse(text).unwrap());
+    let engine = TestEngine::builder().register(workflow(&flow, 1, &equipment)).start().await;
+    let began = engine.now();
+    let handle = engine.start("flaky", Start::new(&nothing())).await.unwrap();
+    assert_eq!(handle.result::<u32>().await.unwrap(), 4);
+    // One, two and three minutes, a little more or less.
+    assert!(engine.now().since(began).as_secs() > 300);
+    tries.store(0, Ordering::SeqCst);
+    let hasty = text.replace(", retry: {maxAttempts: 5, delay: 1 minute, backoff: linear}", "");
+    let flow = Arc::new(parse(&hasty).unwrap());
+    let engine = TestEngine::builder().register(workflow(&flow, 1, &equipment)).start().await;
+    let handle = engine.start("flaky", Start::new(&nothing())).await.unwrap();
+    assert_eq!(handle.failure().await.code, "STEP_RETRY_EXHAUSTED");
+    assert_eq!(tries.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn what_was_done_is_undone_in_reverse_when_a_later_step_fails() {
+    let log: Arc<Mutex<Vec<String>>> = Arc::default();
+    let written = Arc::clone(&log);
+    let note = move |what: String| {
+        written.lock().push(what.clone());
+        async move { Ok::<_, Error>(what) }
+    };
+    let declined = async |(): ()| Err::<(), _>(NonRetryable::new("no money"));
+    let actions = Actions::default().with("note", note).with("decline", declined);
+    let equipment = Arc::new(Equipment::new().unwrap().actions(actions));
+    let text = "
+name: saga
+steps:
+  - {id: hotel, call: {action: note, input: book hotel}, compensate: no_hotel}
+  - {id: context, set: {flight: LX-1}, compensate: no_flight}
+  - {id: pay, call: {action: decline}}
+handlers:
+  - {id: no_hotel, call: {action: note, input: 'undo ${steps.hotel.output}'}}
+  - {id: no_flight, call: {action: note, input: 'undo ${steps.context.output.flight}'}}
+";
+    let flow = Arc::new(parse(text).unwrap());
+    let engine = TestEngine::builder().register(workflow(&flow, 1, &equipment)).start().await;
+    let handle = engine.start("saga", Start::new(&nothing())).await.unwrap();
+    assert_eq!(handle.failure().await.code, "STEP_FAILED");
+    assert_eq!(*log.lock(), ["book hotel", "undo LX-1", "undo book hotel"]);
+}
+
+#[tokio::test]
+async fn a_set_step_fills_the_context_and_shows_what_it_set() {
+    let text = "
+name: set
+steps:
+  - {id: a, set: {x: 1, list: [1, '${input.n}'], deep: {y: '${input.n}'}}}
+output: {set: '${steps.a.output}', context: '${workflow.context.deep.y}'}
+";
+    let expect = json!({"set": {"x": 1, "list": [1, 7], "deep": {"y": 7}}, "context": 7});
+    comes_to(text, json!({"n": 7}), expect).await;
+}
+
+#[tokio::test]
+async fn a_tool_without_configuration_says_so() {
+    let text = "
+name: tool
+steps: [{id: use, tool: {}}]
+";
+    fails_with(text, Value::Null, "STEP_FAILED", "Tool step missing tool configuration").await;
+}
