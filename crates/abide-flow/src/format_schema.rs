@@ -68,25 +68,22 @@ fn schema(takes: Takes, definitions: &mut Map<String, Value>) -> Value {
     let template = json!({ "type": "string", "pattern": r"\$\{" });
     let steps = json!({ "type": "array", "items": { "$ref": "#/$defs/step" }, "minItems": 1 });
     match takes {
-        Takes::Text
-        | Takes::Template
-        | Takes::Period
-        | Takes::Since
-        | Takes::Pattern
-        | Takes::EventType
-        | Takes::StepId => json!({ "type": "string" }),
+        Takes::Text | Takes::Period | Takes::Pattern | Takes::EventType | Takes::StepId => {
+            json!({ "type": "string" })
+        }
         Takes::Url => json!({ "type": "string", "pattern": r"^https?://|\$\{" }),
         Takes::NewId => {
             json!({ "type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^[^#.\[\]]+$" })
         }
         Takes::Expr | Takes::Filter => json!({ "type": ["string", "boolean", "number"] }),
-        Takes::Duration => json!({ "type": ["string", "number"], "minimum": 0 }),
+        Takes::Template => json!({ "type": ["string", "number", "boolean"] }),
+        Takes::Duration | Takes::Since => json!({ "type": ["string", "number"], "minimum": 0 }),
         Takes::Moment => json!({ "type": ["string", "integer"] }),
         Takes::Count => json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, template] }),
         Takes::Whole => json!({ "type": "integer", "minimum": 0 }),
         Takes::Integer => json!({ "type": "integer" }),
         Takes::Flag => json!({ "type": "boolean" }),
-        Takes::Value | Takes::InputMapping => json!(true),
+        Takes::Value | Takes::Outcome | Takes::InputMapping => json!(true),
         Takes::Members | Takes::Context => json!({ "anyOf": [{ "type": "object" }, template] }),
         Takes::Variables | Takes::Mapping => json!({ "type": "object" }),
         Takes::Word(words) => json!({ "enum": words }),

@@ -1,15 +1,11 @@
 //! Time, randomness and the one place both come from.
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
-
-use crate::error::Error;
-use crate::publication::parse_time;
 
 /// A moment in unix milliseconds. It prints as ISO-8601 UTC with milliseconds.
 #[derive(
@@ -49,18 +45,6 @@ impl fmt::Display for Timestamp {
             Ok(at) => write!(f, "{at:.3}"),
             Err(_) => write!(f, "{}ms", self.0),
         }
-    }
-}
-
-/// Reads RFC 3339: `2026-01-31T12:00:00Z`.
-impl FromStr for Timestamp {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        parse_time(text).map_err(|_| Error::Invalid {
-            what: "moment".into(),
-            message: format!("{text:?} is not RFC 3339, such as \"2026-01-31T12:00:00Z\""),
-        })
     }
 }
 

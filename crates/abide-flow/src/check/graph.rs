@@ -14,7 +14,7 @@ pub(super) type Node = usize;
 pub(super) struct Graph {
     /// Where execution goes.
     ways: Vec<Vec<Node>>,
-    /// Beside these, what may have been before: returns from handlers, turns of loops, failures.
+    /// Beside these, what may have been before: returns from handlers, failures.
     also: Vec<Vec<Node>>,
 }
 
@@ -54,12 +54,9 @@ impl Graph {
                 self.also[out(ix)].push(returns);
             }
         }
-        if let Role::Branch { of, loops } = &outline.lists[step.list].role {
+        if let Role::Branch { of, .. } = &outline.lists[step.list].role {
             // It may fail, and its branch with it.
             self.also[out(ix)].push(out(*of));
-            // The next item begins when another one is done.
-            let first = outline.lists[step.list].steps.first().filter(|_| loops.is_some());
-            self.also[out(ix)].extend(first.map(|first| into(*first)));
         }
         for jump in &step.jumps {
             let Some(target) = ids.get(&jump.to) else { continue };

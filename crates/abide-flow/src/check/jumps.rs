@@ -1,7 +1,7 @@
 //! Steps that name others: those exist, and nobody jumps into a branch or out of it.
 
 use super::ids::Ids;
-use super::outline::{Jump, ListIx, Noted, Outline, Role, StepIx};
+use super::outline::{How, Jump, ListIx, Noted, Outline, Role, StepIx};
 use crate::finding::Findings;
 
 /// From which list of steps a handler is reached: what it may name is what they may.
@@ -70,6 +70,10 @@ pub(super) fn check(outline: &Outline, ids: &Ids<'_>, callers: &Callers, finding
                 continue;
             };
             let to = outline.steps[target].list;
+            if jump.how == How::Compensate {
+                undoes(outline, jump, target, findings);
+                continue;
+            }
             if outline.is_handlers(to) || to == step.list {
                 continue;
             }
@@ -100,7 +104,8 @@ fn refuse(outline: &Outline, jump: &Jump, from: ListIx, to: ListIx, findings: &m
         Role::Branch { of, .. } => Some(&*outline.steps[of].id),
         Role::Main | Role::Handlers => None,
     };
-    let is_outside = to == 0 || outline.around(from).any(|(_, list)| list == to);
+    let is_outside =
+        outline.lists[to].role == Role::Main || outline.around(from).any(|(_, list)| list == to);
     let message = match (is_outside, owner(from), owner(to)) {
         (true, Some(from), _) => {
             format!("`{}` is outside of `{from}`, and a branch can't be left", jump.to)
@@ -111,5 +116,25 @@ fn refuse(outline: &Outline, jump: &Jump, from: ListIx, to: ListIx, findings: &m
         _ => format!("`{}` can't be reached from here", jump.to),
     };
     let hint = "a step may name steps of its own list, and handlers";
+    findings.add(jump.at, jump.path.clone(), message, Some(hint.to_owned()));
+}
+
+/// Checks that a step can undo another: it runs apart from all lists, with what was known.
+fn undoes(outline: &Outline, jump: &Jump, target: StepIx, findings: &mut Findings) {
+    let undo = &outline.steps[target];
+    let (message, hint) = match &outline.lists[undo.list].role {
+        Role::Branch { of, .. } => (
+            format!(
+                "`{}` is inside of `{}`, and can't undo a step",
+                jump.to, outline.steps[*of].id
+            ),
+            "make it one of the `handlers`",
+        ),
+        Role::Main | Role::Handlers if !matches!(undo.kind, "http" | "tool" | "call") => (
+            format!("`{}` can't undo a step", jump.to),
+            "a step that undoes another does `http`, `tool` or `call`",
+        ),
+        Role::Main | Role::Handlers => return,
+    };
     findings.add(jump.at, jump.path.clone(), message, Some(hint.to_owned()));
 }

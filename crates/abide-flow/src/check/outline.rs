@@ -30,6 +30,8 @@ pub(crate) struct Noted {
     pub(crate) jumps: Vec<Jump>,
     /// The lists of its branches.
     pub(crate) bodies: Vec<ListIx>,
+    /// What it does.
+    pub(crate) kind: &'static str,
     /// Whether its branches run beside each other.
     pub(crate) is_concurrent: bool,
 }
@@ -96,6 +98,8 @@ pub(crate) enum When {
     /// Before the first step.
     Started,
     At(StepIx),
+    /// After the last step.
+    Ended,
     /// At any time.
     Anytime,
 }
@@ -119,6 +123,7 @@ impl Outline {
             leaves: false,
             jumps: Vec::new(),
             bodies: Vec::new(),
+            kind: "",
             is_concurrent: false,
         });
         ix

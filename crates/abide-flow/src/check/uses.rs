@@ -7,7 +7,7 @@ use abide::expr::nearest;
 use super::graph::{Graph, Node, into, out};
 use super::ids::Ids;
 use super::jumps::{Caller, Callers};
-use super::outline::{How, Outline, Role, StepIx, Use, When};
+use super::outline::{How, ListIx, Outline, Role, StepIx, Use, When};
 use crate::finding::Findings;
 
 /// How many edges are looked at for the order of steps; what is left after that is not judged.
@@ -30,10 +30,13 @@ pub(super) fn check(
     let mut ordered: BTreeMap<StepIx, Vec<(StepIx, &Use)>> = BTreeMap::new();
     for used in &outline.uses {
         let Some(target) = checker.known(used) else { continue };
+        if checker.left_a_loop(used, target) {
+            continue;
+        }
         match used.knows.when {
             When::At(step) => ordered.entry(target).or_default().push((step, used)),
             When::Started => checker.too_early(used, target, None),
-            When::Triggered | When::Anytime => {}
+            When::Triggered | When::Ended | When::Anytime => {}
         }
     }
     let undoing = graph.reach(undoing(outline, ids));
@@ -183,6 +186,51 @@ impl Checker<'_, '_> {
                     Role::Main | Role::Handlers => None,
                 }))
             }
+        }
+    }
+
+    /// Tells of a step that runs for every item of a loop, and is read from outside of it: every item
+    /// has its own.
+    fn left_a_loop(&mut self, used: &Use, target: StepIx) -> bool {
+        let outline = self.outline;
+        let home = match used.knows.when {
+            When::At(step) => match self.home(step) {
+                Some(home) => Some(home),
+                None => return false,
+            },
+            When::Ended => None,
+            When::Triggered | When::Started | When::Anytime => return false,
+        };
+        let around = |list| std::iter::once(list).chain(outline.around(list).map(|(_, list)| list));
+        let outer =
+            around(outline.steps[target].list).find_map(|list| match &outline.lists[list].role {
+                Role::Branch { of, loops: Some(_) }
+                    if !home.is_some_and(|home| around(home).any(|at| at == list)) =>
+                {
+                    Some(*of)
+                }
+                _ => None,
+            });
+        let Some(owner) = outer else { return false };
+        let (id, owner) = (&outline.steps[target].id, &outline.steps[owner].id);
+        let message = format!("`{id}` runs for every item of `{owner}`, and is known only there");
+        let hint = format!("the last output of each item is in `steps.{owner}.output`");
+        self.tell(used.segment_at, used, message, Some(hint));
+        true
+    }
+
+    /// The list in whose place a step runs: its own, or for a handler that of who names it. None when
+    /// there are several.
+    fn home(&self, step: StepIx) -> Option<ListIx> {
+        let own = self.outline.steps[step].list;
+        let (root, list) = self.outline.around(own).last().unwrap_or((step, own));
+        if !self.outline.is_handlers(list) {
+            return Some(own);
+        }
+        match self.callers.of(root) {
+            // A loop within the handler is its own home.
+            Caller::One(list) if root == step => Some(list),
+            _ => None,
         }
     }
 

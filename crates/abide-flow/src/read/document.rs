@@ -5,7 +5,7 @@ use std::sync::Arc;
 use abide::Buffer;
 
 use super::Reader;
-use super::leaf::event_type;
+use super::constant::event_type;
 use super::shape::Takes;
 use super::table::{DEFAULTS, DOCUMENT, EVENT};
 use crate::check::outline::{ListIx, Role};

@@ -1,8 +1,8 @@
 //! What steps do.
 
 use super::fields::{Fields, Read};
+use super::kinds::{CASE, KINDS};
 use super::shape::Takes;
-use super::table::{CASE, KINDS};
 use super::{Reader, meant};
 use crate::check::outline::{How, Knows, Role, StepIx};
 use crate::flow::{
@@ -114,7 +114,13 @@ impl<'t> Reader<'t> {
             let message = "`distinctBy` says which events count, and needs `count`";
             self.within("distinctBy", |reader| reader.tell(tree.span, message, None));
         }
+        let counted = fields.written("count");
         let patterns = fields.fields("eventPattern").or_else(|| fields.fields("type"));
+        if let (Some(tree), Some([_, _, ..])) = (counted, patterns.as_deref()) {
+            let message = "`count` counts the events of one pattern, not of several";
+            let hint = "write one pattern with `*` or `**`, and a `filterCondition`";
+            self.within("count", |reader| reader.tell(tree.span, message, Some(hint.to_owned())));
+        }
         WaitForEvent {
             patterns: patterns.unwrap_or_default(),
             filter: fields.expr("filterCondition"),

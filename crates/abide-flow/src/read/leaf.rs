@@ -1,18 +1,18 @@
 //! The values of fields.
 
+use abide::check_schema;
 use abide::expr::{Expr, Template};
-use abide::{Timestamp, check_schema, parse_duration, pattern};
 
+use super::Reader;
+use super::constant::{
+    Refused, duration, event_pattern, event_type, moment, new_id, since, url, word,
+};
 use super::fields::Read;
 use super::shape::Takes;
-use super::{Reader, meant};
 use crate::check::outline::{Knows, When};
 use crate::field::Field;
 use crate::flow::Mapped;
 use crate::tree::{Content, Key, Tree};
-
-/// What is wrong with a value, and what would be right.
-type Refused = (String, Option<String>);
 
 impl<'t> Reader<'t> {
     pub(super) fn value<'d>(&mut self, takes: Takes, tree: &'d Tree) -> Option<Read<'d>> {
@@ -26,14 +26,18 @@ impl<'t> Reader<'t> {
                 Some(Read::Step(id.into(), tree.span.start))
             }
             Takes::Pattern => self.text(takes, tree, event_pattern).map(Read::Text),
-            Takes::Template => self.template(takes, tree, |_| Ok(())).map(Read::Field),
+            Takes::Template => match tree.content {
+                Content::Number(_) | Content::Bool(_) => {
+                    Some(Read::Field(Field::Constant(tree.to_json())))
+                }
+                _ => self.template(takes, tree, |_| Ok(())).map(Read::Field),
+            },
             Takes::Url => self.template(takes, tree, url).map(Read::Field),
             Takes::EventType => self.template(takes, tree, event_type).map(Read::Field),
-            Takes::Since => self.template(takes, tree, since).map(Read::Field),
             Takes::WordOrTemplate(words) => {
                 self.template(takes, tree, |text| word(text, words)).map(Read::Field)
             }
-            Takes::Duration | Takes::Moment | Takes::Count => {
+            Takes::Duration | Takes::Since | Takes::Moment | Takes::Count => {
                 self.number_or_template(takes, tree).map(Read::Field)
             }
             Takes::Patterns => self.patterns(tree).map(Read::Fields),
@@ -45,6 +49,10 @@ impl<'t> Reader<'t> {
                 _ => self.wrong(takes, tree),
             },
             Takes::Value => Some(Read::Field(self.field(tree))),
+            Takes::Outcome => {
+                let ended = Knows { when: When::Ended, ..self.knows };
+                Some(Read::Field(self.knowing(ended, |reader| reader.field(tree))))
+            }
             Takes::Context => {
                 let started = Knows { when: When::Started, ..self.knows };
                 self.knowing(started, |reader| reader.value(Takes::Members, tree))
@@ -77,9 +85,7 @@ impl<'t> Reader<'t> {
             _ => format!("{} was expected, not {}", takes.wanted(), tree.kind()),
         };
         let hint = match &tree.content {
-            Content::Number(_) | Content::Bool(_)
-                if matches!(takes, Takes::Text | Takes::Template) =>
-            {
+            Content::Number(_) | Content::Bool(_) if matches!(takes, Takes::Text) => {
                 Some("write it in quotes".to_owned())
             }
             _ => None,
@@ -149,7 +155,8 @@ impl<'t> Reader<'t> {
 
     fn number_or_template(&mut self, takes: Takes, tree: &Tree) -> Option<Field> {
         match (&tree.content, takes) {
-            (Content::Number(number), Takes::Duration) if number.as_f64() >= Some(0.0) => {}
+            (Content::Number(number), Takes::Duration | Takes::Since)
+                if number.as_f64() >= Some(0.0) => {}
             (Content::Number(number), Takes::Moment) if number.is_i64() => {}
             (Content::Number(number), Takes::Count) => {
                 if !number.as_u64().is_some_and(|count| (1..=u64::from(u32::MAX)).contains(&count))
@@ -161,6 +168,7 @@ impl<'t> Reader<'t> {
             }
             (Content::Text(..), Takes::Duration) => return self.template(takes, tree, duration),
             (Content::Text(..), Takes::Moment) => return self.template(takes, tree, moment),
+            (Content::Text(..), Takes::Since) => return self.template(takes, tree, since),
             (Content::Text(..), _) => return self.whole_template(takes, tree),
             (Content::Number(number), _) => {
                 let message = format!("{number} is not {}", takes.wanted());
@@ -302,78 +310,4 @@ fn pointed<'d>(tree: &'d Tree, pointer: &str) -> &'d Tree {
         found = next;
     }
     found
-}
-
-fn word(text: &str, words: &[&str]) -> Result<(), Refused> {
-    if words.contains(&text) {
-        return Ok(());
-    }
-    let hint = meant(text, words.iter().copied());
-    Err((format!("`{text}` is not one of {}", words.join(", ")), hint))
-}
-
-fn duration(text: &str) -> Result<(), Refused> {
-    parse_duration(text).map(drop).map_err(|refused| (refused.to_string(), None))
-}
-
-fn moment(text: &str) -> Result<(), Refused> {
-    text.parse::<Timestamp>().map(drop).map_err(|_| {
-        let hint =
-            "write RFC 3339, such as `2026-01-31T12:00:00Z`, or unix milliseconds as a number";
-        (format!("`{text}` is not a moment"), Some(hint.to_owned()))
-    })
-}
-
-fn since(text: &str) -> Result<(), Refused> {
-    if matches!(text, "start" | "now") || moment(text).is_ok() || duration(text).is_ok() {
-        return Ok(());
-    }
-    let hint =
-        meant(text, ["start", "now"]).or_else(|| Some(format!("it is {}", Takes::Since.wanted())));
-    Err((format!("`{text}` says no time to look back to"), hint))
-}
-
-fn url(text: &str) -> Result<(), Refused> {
-    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
-    if rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
-        && !text.contains(char::is_whitespace)
-    {
-        return Ok(());
-    }
-    let hint = "a URL begins with `http://` or `https://` and a host";
-    Err((format!("`{text}` is not a URL"), Some(hint.to_owned())))
-}
-
-fn event_pattern(text: &str) -> Result<(), Refused> {
-    pattern::check(text).map_err(|refused| match refused {
-        abide::Error::Invalid { message, .. } => (format!("bad event pattern: {message}"), None),
-        other => (other.to_string(), None),
-    })
-}
-
-pub(super) fn event_type(text: &str) -> Result<(), Refused> {
-    event_pattern(text)?;
-    if text.split('.').any(|segment| matches!(segment, "*" | "**")) {
-        return Err((format!("`{text}` is a pattern; an event has one type"), None));
-    }
-    Ok(())
-}
-
-/// The longest id: names of steps in the history are made of it.
-const MAX_ID: usize = 200;
-
-fn new_id(text: &str) -> Result<(), Refused> {
-    if text.is_empty() || text.len() > MAX_ID {
-        return Err((format!("an id has 1 to {MAX_ID} bytes, not {}", text.len()), None));
-    }
-    match text.chars().find(|c| matches!(c, '#' | '[' | ']' | '.') || c.is_control()) {
-        None => Ok(()),
-        Some(bad) => {
-            let better: String = text
-                .chars()
-                .map(|c| if "#[].".contains(c) || c.is_control() { '_' } else { c })
-                .collect();
-            Err((format!("an id can't have {bad:?} in it"), Some(format!("write `{better}`"))))
-        }
-    }
 }

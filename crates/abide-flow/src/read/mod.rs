@@ -4,19 +4,22 @@
 //! Nothing stops at the first problem: what can't be read is told and left out, and a document with
 //! problems comes to nothing.
 
+mod constant;
 mod document;
 mod fields;
 mod kind;
+mod kinds;
 mod leaf;
 mod shape;
 mod step;
 mod table;
 mod trigger;
 
+pub(crate) use kinds::KINDS;
 #[cfg(test)]
 pub(crate) use shape::Spec;
 pub(crate) use shape::{Shape, Takes};
-pub(crate) use table::{DOCUMENT, KINDS, STEP};
+pub(crate) use table::{DOCUMENT, STEP};
 
 use abide::expr::{Expr, SyntaxError};
 

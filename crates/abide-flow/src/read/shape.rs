@@ -44,6 +44,8 @@ pub(crate) enum Takes {
     Flag,
     /// Anything, `${…}` in it.
     Value,
+    /// The same, made after the last step.
+    Outcome,
     /// A map of anything, `${…}` in it; or one `${…}`.
     Members,
     /// The same, made before the first step runs.
@@ -113,12 +115,12 @@ impl Takes {
             Self::Expr | Self::Filter => "an expression",
             Self::Duration => "a duration such as `5 minutes`, or milliseconds",
             Self::Moment => "a moment such as `2026-01-31T12:00:00Z`, or unix milliseconds",
-            Self::Since => "`start`, `now`, a moment or a duration",
+            Self::Since => "`start`, `now`, a moment, a duration or milliseconds",
             Self::Count => "a whole number from 1, or `${…}`",
             Self::Whole => "a whole number from 0",
             Self::Integer => "a whole number",
             Self::Flag => "`true` or `false`",
-            Self::Value => "anything",
+            Self::Value | Self::Outcome => "anything",
             Self::Members | Self::Context => "a map, or `${…}`",
             Self::Variables => "a map",
             Self::Period => "a duration such as `5 minutes`",

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::fields::Fields;
+use super::kinds::KINDS;
 use super::shape::Takes;
-use super::table::{KINDS, RETRY, STEP};
+use super::table::{RETRY, STEP};
 use super::{Reader, meant};
 use crate::check::outline::{How, Jump, Knows, ListIx, StepIx, When};
 use crate::flow::{Kind, RetryRule, Step};
@@ -93,6 +94,7 @@ impl<'t> Reader<'t> {
         }
         let mut kind = None;
         for name in fields.given(&KINDS) {
+            self.outline.steps[ix].kind = name;
             let read = fields.take(name)?;
             kind = kind.or(self.kind(ix, name, read));
         }

@@ -23,11 +23,7 @@ impl<'t> Reader<'t> {
                 let read = reader.knowing(knows, |reader| reader.trigger(workflow, item));
                 let Some(trigger) = read else { return };
                 let name = format!("{workflow}:{}", trigger.event_pattern);
-                if triggers.iter().any(|known| known.event_pattern == trigger.event_pattern) {
-                    let message = format!("a second trigger would be named `{name}`");
-                    let hint = "a trigger is named by its eventPattern; join the two";
-                    reader.tell(item.span, message, Some(hint.to_owned()));
-                } else if reader.findings.len() == found
+                if reader.findings.len() == found
                     // Names that it does not know are told with their places.
                     && reader.outline.uses[used..].iter().all(|used| used.path.root() == "event")
                     && let Err(refused) = trigger.check(&name)

@@ -112,9 +112,24 @@ fn unreached_steps_in_branches_are_told_too() {
 #[test]
 fn a_handler_that_nobody_names_is_told() {
     let text = steps(
-        "- {id: a, sleep: 1, compensate: undo}\nhandlers:\n- {id: undo, sleep: 1}\n- {id: odd, sleep: 1, next: odd}",
+        "- {id: a, sleep: 1, compensate: undo}\nhandlers:\n- {id: undo, call: {action: x}}\n- {id: odd, sleep: 1, next: odd}",
     );
     let told = problems(&text);
     assert!(told[0].starts_with("6:8: no step names the handler `odd`"), "{told:?}");
     assert_eq!(told.len(), 1);
+}
+
+#[test]
+fn what_undoes_a_step_runs_apart_from_the_others() {
+    let text = steps(
+        "- {id: a, sleep: 1, compensate: undo}\n- {id: p, parallel: [[{id: b, sleep: 1, compensate: c}, {id: c, call: {action: x}}]]}\n\
+         - {id: d, sleep: 1, compensate: nap}\nhandlers: [{id: undo, call: {action: x}}, {id: nap, sleep: 1}]",
+    );
+    check(
+        &text,
+        &[
+            "4:56: `c` is inside of `p`, and can't undo a step; make it one of the `handlers`",
+            "5:33: `nap` can't undo a step; a step that undoes another does `http`, `tool` or `call`",
+        ],
+    );
 }

@@ -41,20 +41,6 @@ fn phases_are_parallel_steps_with_an_id() {
 }
 
 #[test]
-fn events_that_the_workflow_waits_for_count_as_declared() {
-    let wait = "- id: go\n  waitForEvent: {}\n- id: fan\n  parallel: [[{id: b, waitForEvent: {eventPattern: [pay.*, 'x.${input.a}.b']}}]]\n";
-    let flow = fine(&format!("events: {{approval: }}\n{}", steps(wait)));
-    for taken in ["approval", "go", "pay.card", "x.1.b"] {
-        assert!(flow.declares(taken), "{taken}");
-    }
-    for refused in ["other", "pay", "pay.card.late", "x"] {
-        assert!(!flow.declares(refused), "{refused}");
-    }
-    assert_eq!(flow.awaited(), ["go", "pay.*", "x.**"]);
-    assert!(fine(&steps(wait)).declares("anything"), "none declared: any is taken");
-}
-
-#[test]
 fn mappings_are_paths_templates_or_values() {
     let flow = fine(&steps(
         "- {id: a, waitForEvent: {eventPayloadMapping: {p: a.b, t: '${event.id}', v: 5}}}",

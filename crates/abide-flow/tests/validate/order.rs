@@ -53,7 +53,7 @@ fn handlers_see_who_failed_and_the_rest_sees_handlers() {
 #[test]
 fn undoing_sees_everything() {
     fine(&steps(
-        "- {id: a, sleep: 1, compensate: undo}\n- {id: b, sleep: 1}\nhandlers: [{id: undo, set: {x: '${steps.b.output ?? null}'}}]",
+        "- {id: a, sleep: 1, compensate: undo}\n- {id: b, sleep: 1}\nhandlers: [{id: undo, http: {url: 'http://x/', body: '${steps.b.output ?? null}'}}]",
     ));
 }
 
@@ -76,10 +76,24 @@ fn branches_see_each_other_and_are_seen_afterwards() {
 }
 
 #[test]
-fn a_loop_may_read_what_another_item_left() {
-    fine(&steps(
+fn every_item_of_a_loop_has_its_own_steps() {
+    let text = |after: &str| {
+        steps(&format!(
+            "- id: each\n  forEach:\n    items: [1]\n    steps:\n    - {{id: a, sleep: 1, onError: h}}\n    - {{id: b, set: {{x: '${{steps.a.output}}'}}}}\n\
+             - {{id: c, set: {{x: '${{{after}}}'}}}}\nhandlers: [{{id: h, set: {{x: '${{steps.a.error}}'}}}}]\noutput: '${{{after}}}'"
+        ))
+    };
+    fine(&text("steps.each.output"));
+    let told = problems(&text("steps.b.output"));
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(
+        told[0],
+        "9:29: `b` runs for every item of `each`, and is known only there; the last output of each item is in `steps.each.output`"
+    );
+    let later = steps(
         "- id: each\n  forEach:\n    items: [1]\n    steps:\n    - {id: a, set: {x: '${steps.b.output ?? 0}'}}\n    - {id: b, sleep: 1}",
-    ));
+    );
+    check(&later, &["7:33: `b` can't have run before this step"]);
 }
 
 #[test]
