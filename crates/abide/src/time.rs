@@ -39,6 +39,18 @@ impl Timestamp {
     }
 }
 
+/// Reads RFC 3339, such as `2024-02-29T12:30:45Z`.
+impl std::str::FromStr for Timestamp {
+    type Err = crate::Error;
+
+    fn from_str(text: &str) -> crate::Result<Self> {
+        crate::publication::parse_time(text).map_err(|refused| crate::Error::Invalid {
+            what: "time".into(),
+            message: refused.to_string(),
+        })
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0) {

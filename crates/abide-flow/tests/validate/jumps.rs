@@ -128,7 +128,7 @@ fn what_undoes_a_step_runs_apart_from_the_others() {
     check(
         &text,
         &[
-            "4:56: `c` is inside of `p`, and can't undo a step; make it one of the `handlers`",
+            "4:53: `c` is inside of `p`, and can't undo a step; make it one of the `handlers`",
             "5:33: `nap` can't undo a step; a step that undoes another does `http`, `tool` or `call`",
         ],
     );
