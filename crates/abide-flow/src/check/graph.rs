@@ -40,7 +40,7 @@ impl Graph {
 
     fn add_step(&mut self, outline: &Outline, ids: &Ids<'_>, ix: StepIx, returns: Node) {
         let step = &outline.steps[ix];
-        let after = self.after(outline, ix);
+        let after = Self::after(outline, ix);
         self.ways[into(ix)].push(out(ix));
         for body in &step.bodies {
             self.ways[into(ix)]
@@ -74,7 +74,7 @@ impl Graph {
     }
 
     /// What follows a step in its list.
-    fn after(&self, outline: &Outline, ix: StepIx) -> Option<Node> {
+    fn after(outline: &Outline, ix: StepIx) -> Option<Node> {
         let step = &outline.steps[ix];
         let list = &outline.lists[step.list];
         match (list.steps.get(step.nth + 1), &list.role) {

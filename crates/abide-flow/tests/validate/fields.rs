@@ -142,9 +142,7 @@ fn http_is_checked() {
 #[test]
 fn waits_are_checked() {
     fine(&steps("- {id: a, waitForEvent: {}}"));
-    fine(&steps(
-        "- {id: a, waitForEvent: {eventPattern: [a.*, '${input.x}'], since: 3600000}}",
-    ));
+    fine(&steps("- {id: a, waitForEvent: {eventPattern: [a.*, '${input.x}'], since: 3600000}}"));
     fine(&steps(
         "- {id: a, waitForEvent: {type: a.b, timeoutAt: 2026-01-31T12:00:00Z, since: now}}",
     ));
@@ -163,9 +161,14 @@ fn waits_are_checked() {
             "3:75: `begin` says no time to look back to; it is `start`, `now`, a moment, a duration or milliseconds",
         ],
     );
-    fine(&steps("- {id: a, waitForEvent: {eventPattern: a.*, count: 2, distinctBy: event.payload.u, since: 1h}}"));
+    fine(&steps(
+        "- {id: a, waitForEvent: {eventPattern: a.*, count: 2, distinctBy: event.payload.u, since: 1h}}",
+    ));
     let several = problems(&steps("- {id: a, waitForEvent: {eventPattern: [a, b], count: 2}}"));
-    assert!(several[0].starts_with("3:55: `count` counts the events of one pattern"), "{several:?}");
+    assert!(
+        several[0].starts_with("3:55: `count` counts the events of one pattern"),
+        "{several:?}"
+    );
     for bad in ["0", "-1", "1.5", "'3'", "many"] {
         assert_eq!(
             problems(&steps(&format!("- {{id: a, waitForEvent: {{count: {bad}}}}}"))).len(),
