@@ -52,7 +52,10 @@ impl Batch<'_> {
                 let at = placed.begins_at.unwrap_or(self.now).max(self.now);
                 verdict.defers(&start.trigger, &waiting.id, at);
                 self.join(instance, &waiting, new, rule, at)?;
-                self.take_in(instance, event, State::Consumed)?;
+                // Several triggers may have the same window.
+                if !self.has_taken(instance, event.seq)? {
+                    self.take_in(instance, event, State::Consumed)?;
+                }
                 Some(instance)
             }
             None => {
