@@ -70,7 +70,13 @@ impl Batch<'_> {
         self.caches.fanouts.close(seq);
         self.connection.prepare_cached("DELETE FROM fanouts WHERE seq = ?1")?.execute([seq])?;
         let mut correct = self.connection.prepare_cached(
-            "UPDATE events SET verdict = json_set(verdict, '$.matchedCount', ?2) WHERE seq = ?1",
+            "UPDATE events
+                SET verdict = json_set(verdict, '$.matchedCount', ?2),
+                    wanted = ?2 > 0 OR verdict ->> '$.startedCount' > 0
+                        OR verdict ->> '$.cancelledCount' > 0
+                        OR json_array_length(verdict, '$.deferred') > 0
+                        OR EXISTS (SELECT 1 FROM inbox WHERE log = ?1)
+              WHERE seq = ?1",
         )?;
         correct.execute([seq, stored(met)])?;
         Ok(())
