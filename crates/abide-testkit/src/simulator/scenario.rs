@@ -17,9 +17,12 @@ mod ending;
 mod family;
 mod pause;
 mod program;
+mod publish;
+mod published;
 mod queue;
 mod race;
 mod together;
+mod triggered;
 
 /// A scenario by its name.
 #[derive(Clone, Copy)]
@@ -60,6 +63,25 @@ pub(super) const ALL: &[Scenario] = &[
     Scenario { name: "parent-and-child", plan: family::messages },
     Scenario { name: "end-of-a-family", plan: family::end },
     Scenario { name: "outputs", plan: family::outputs },
+    Scenario { name: "publish-vs-reaching-the-wait", plan: publish::reaching },
+    Scenario { name: "publish-vs-eviction", plan: publish::eviction },
+    Scenario { name: "publish-vs-deadline", plan: publish::deadline },
+    Scenario { name: "publish-vs-terminate", plan: publish::terminate },
+    Scenario { name: "publish-vs-restart", plan: publish::restart },
+    Scenario { name: "publish-vs-restart-from-step", plan: publish::restart_from },
+    Scenario { name: "publish-vs-pause", plan: publish::pause },
+    Scenario { name: "publish-vs-event", plan: publish::addressed },
+    Scenario { name: "two-publishers", plan: published::two_publishers },
+    Scenario { name: "published-twice", plan: published::twice },
+    Scenario { name: "published-to-two-instances", plan: published::two_instances },
+    Scenario { name: "published-to-a-count", plan: published::count },
+    Scenario { name: "published-to-a-race", plan: published::any },
+    Scenario { name: "published-to-a-loser", plan: published::loser },
+    Scenario { name: "published-before-continuing", plan: published::continued },
+    Scenario { name: "published-by-a-workflow", plan: published::by_a_workflow },
+    Scenario { name: "trigger-starts-once", plan: triggered::once },
+    Scenario { name: "trigger-collects", plan: triggered::batch },
+    Scenario { name: "trigger-cancels", plan: triggered::cancel },
     Scenario { name: "random-program", plan: program::random },
 ];
 
@@ -111,6 +133,27 @@ impl Ending<'_> {
             Told::Delivered(told) if *told.event_id == *event => Some(told.delivered),
             _ => None,
         })
+    }
+
+    /// The ids of what was published, in the order of the log.
+    pub(super) fn published(&self) -> Vec<String> {
+        self.view.log.iter().map(|logged| logged.verdict.event_id.to_string()).collect()
+    }
+
+    /// What a wait for anything published since an instance's run was accepted must have got, if it
+    /// is the first one: the oldest that came before its deadline, or before it was reached.
+    pub(super) fn first_published(&self, id: &str) -> Option<String> {
+        let from = self.view.instances.iter().find(|it| it.id.as_str() == id)?.log_from;
+        let waits = self.view.waits.iter().filter(|wait| wait.instance_id.as_str() == id);
+        let last = waits.last();
+        let deadline = last.and_then(|wait| wait.timeout_at);
+        let reached = last.map(|wait| wait.created_at);
+        let mut log = self.view.log.iter().map(|logged| (&logged.published, &logged.verdict));
+        let in_time = |at| {
+            deadline.is_none_or(|deadline| at < deadline) || reached.is_some_and(|it| at <= it)
+        };
+        let first = log.find(|(it, _)| it.seq > from && in_time(it.accepted_at));
+        first.map(|(_, verdict)| verdict.event_id.to_string())
     }
 
     /// Whether what was sent by this id was accepted.
