@@ -2,7 +2,7 @@
 //!
 //! One file per group. A new scenario is a function that makes a [`Plan`], and a line in [`ALL`].
 
-use abide::{Cx, Error, Event, Workflow};
+use abide::{Cx, Error, Event, Timestamp, Workflow};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -140,20 +140,28 @@ impl Ending<'_> {
         self.view.log.iter().map(|logged| logged.verdict.event_id.to_string()).collect()
     }
 
-    /// What a wait for anything published since an instance's run was accepted must have got, if it
-    /// is the first one: the oldest that came before its deadline, or before it was reached.
-    pub(super) fn first_published(&self, id: &str) -> Option<String> {
-        let from = self.view.instances.iter().find(|it| it.id.as_str() == id)?.log_from;
+    /// What the first wait of an instance for anything published may have got: the oldest since its
+    /// run was accepted that came before its deadline, or before it was reached; else a timeout. What
+    /// came in the millisecond in which it was reached past its deadline may have come first or not.
+    pub(super) fn first_published(&self, id: &str) -> [String; 2] {
+        let mut instances = self.view.instances.iter();
+        let from = instances.find(|it| it.id.as_str() == id).map_or(0, |it| it.log_from);
         let waits = self.view.waits.iter().filter(|wait| wait.instance_id.as_str() == id);
         let last = waits.last();
-        let deadline = last.and_then(|wait| wait.timeout_at);
-        let reached = last.map(|wait| wait.created_at);
-        let mut log = self.view.log.iter().map(|logged| (&logged.published, &logged.verdict));
-        let in_time = |at| {
-            deadline.is_none_or(|deadline| at < deadline) || reached.is_some_and(|it| at <= it)
+        let first = |at_the_latest: i64| {
+            let in_time = |at: Timestamp| {
+                last.is_none_or(|wait| {
+                    wait.timeout_at.is_none_or(|deadline| at < deadline)
+                        || at.0 <= wait.created_at.0 + at_the_latest
+                })
+            };
+            let mut log = self.view.log.iter();
+            let first = log.find(|logged| {
+                logged.published.seq > from && in_time(logged.published.accepted_at)
+            });
+            first.map_or_else(|| "timeout".to_owned(), |it| it.verdict.event_id.to_string())
         };
-        let first = log.find(|(it, _)| it.seq > from && in_time(it.accepted_at));
-        first.map(|(_, verdict)| verdict.event_id.to_string())
+        [first(-1), first(0)]
     }
 
     /// Whether what was sent by this id was accepted.
