@@ -30,6 +30,9 @@ const EVENTS_SCANNED: usize = 1_000;
 /// Subscriptions between two looks at the clock.
 const PIECE: usize = 1_000;
 
+/// Registrations that are timed at least: a small index is filled several times.
+const REGISTRATIONS: usize = 100_000;
+
 /// Multiples of this prime come from everywhere, and each number comes once.
 pub(crate) const SPREAD: usize = 15_485_863;
 
@@ -42,12 +45,15 @@ struct Filled {
 }
 
 impl Filled {
-    fn new(count: usize, mix: Mix) -> Result<Self, Error> {
+    fn new(count: usize, mix: Mix, rounds: usize) -> Result<Self, Error> {
         let keyed = count - mix.scanners(count);
         let (reading, inserting) = (Stopwatch::default(), Stopwatch::default());
         let mut filled = Self { index: Index::default(), keyed, reading, inserting };
-        for first in (0..count).step_by(PIECE) {
-            filled.register(first..count.min(first + PIECE))?;
+        for _ in 0..rounds {
+            filled.index = Index::default();
+            for first in (0..count).step_by(PIECE) {
+                filled.register(first..count.min(first + PIECE))?;
+            }
         }
         if filled.index.scanned() != count - keyed {
             let scanned = filled.index.scanned();
@@ -99,8 +105,9 @@ impl Filled {
 
 /// Fills an index and publishes events that one subscription each wants.
 pub(crate) fn measure(count: usize, mix: Mix) -> Result<Vec<Reading>, Error> {
-    let few = Filled::new(FEW.min(count), mix)?;
-    let many = Filled::new(count, mix)?;
+    let rounds = REGISTRATIONS.div_ceil(count);
+    let few = Filled::new(FEW.min(count), mix, 1)?;
+    let many = Filled::new(count, mix, rounds)?;
     let events = if mix == Mix::Keyed { EVENTS } else { EVENTS_SCANNED };
     let (mut among_few, mut among_many) = (Vec::new(), Vec::new());
     for turn in 0..events {
@@ -108,9 +115,10 @@ pub(crate) fn measure(count: usize, mix: Mix) -> Result<Vec<Reading>, Error> {
         among_many.push(many.publish(turn)?);
     }
     let (few, among_many) = (micros(&among_few), micros(&among_many));
-    let all = Reading::count("all", count).value;
-    let each = |took: Duration| took.as_secs_f64() * 1e6 / all;
+    let registered = Reading::count("registered", count * rounds).value;
+    let each = |took: Duration| took.as_secs_f64() * 1e6 / registered;
     let bytes = Reading::count("bytes", many.index.bytes()).value;
+    let all = Reading::count("all", count).value;
     let mut readings = vec![
         Reading::new("publishP50", among_many.percentile(50), Unit::Micros),
         Reading::new("publishP99", among_many.percentile(99), Unit::Micros),
