@@ -258,6 +258,31 @@ mod tests {
     }
 
     #[test]
+    fn indexes_of_every_size_are_measured_but_none_beyond_what_was_asked_for() {
+        let sizes = |arguments| {
+            let keyed = planned(arguments).into_iter().filter_map(|probe| match probe {
+                Probe::Index { count, mix: Mix::Keyed } => Some(count),
+                _ => None,
+            });
+            keyed.collect::<Vec<_>>()
+        };
+        assert_eq!(sizes("match"), INDEXED);
+        assert_eq!(sizes("match --instances 20000"), [1_000, 20_000]);
+        assert_eq!(sizes("match --instances 7"), [7]);
+    }
+
+    #[test]
+    fn many_publish_among_a_thousand_and_among_all() {
+        let plan = planned("match");
+        for (waiting, mix) in
+            [(1_000, Mix::Keyed), (INSTANCES, Mix::Keyed), (INSTANCES, Mix::Scanned)]
+        {
+            let publish = Probe::Publish { waiting, mix, events: PUBLISHED };
+            assert!(plan.contains(&publish), "{publish:?} is not in {plan:?}");
+        }
+    }
+
+    #[test]
     fn an_engine_is_reopened_on_the_waits_just_measured() {
         let plan = planned("all --instances 500");
         let [.., waits, ready] = &plan[..] else { panic!("{plan:?}") };
