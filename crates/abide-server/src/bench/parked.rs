@@ -19,6 +19,7 @@ use super::memory::Memory;
 use super::probe::Kind;
 use super::reading::{Reading, Unit};
 use super::residents;
+use super::subscriber::{self, SUBSCRIBER, subscriber};
 
 /// Longer than any measurement, and far beyond the horizon of the timers.
 const LONG: &str = "1 year";
@@ -57,6 +58,7 @@ pub(crate) async fn measure(file: &Path, kind: Kind, count: usize) -> Result<Vec
         .workflow("sleeper", sleeper)
         .workflow("waiter", waiter)
         .workflow("trivial", trivial)
+        .workflow(SUBSCRIBER, subscriber)
         .configure(|config| {
             if kind == Kind::Residents {
                 // Longer than they sleep, or they would not stay.
@@ -66,12 +68,16 @@ pub(crate) async fn measure(file: &Path, kind: Kind, count: usize) -> Result<Vec
         })
         .start()
         .await?;
-    let workflow = if kind == Kind::Waits { "waiter" } else { "sleeper" };
+    let (workflow, start): (_, fn(usize) -> Start) = match kind {
+        Kind::Waits => ("waiter", |_| Start::new(&())),
+        Kind::Sleepers | Kind::Residents => ("sleeper", |_| Start::new(&())),
+        Kind::Subscribers => (SUBSCRIBER, subscriber::start),
+    };
     let extra = count.div_ceil(3);
-    fill(&engine, workflow, extra, |_| Start::new(&())).await?;
+    fill(&engine, workflow, extra, start).await?;
     let before = settled(&engine, kind, extra).await?;
     let began = Instant::now();
-    fill(&engine, workflow, count, |_| Start::new(&())).await?;
+    fill(&engine, workflow, count, |number| start(extra + number)).await?;
     let filling = began.elapsed().as_secs_f64();
     let after = settled(&engine, kind, extra + count).await?;
     engine.shutdown().await;

@@ -25,6 +25,9 @@ pub(crate) enum Unit {
     /// Milliseconds; held against the commit.
     #[serde(rename = "ms")]
     Ms,
+    /// Microseconds that no disk has a part in.
+    #[serde(rename = "µs")]
+    Micros,
     /// Microseconds of processor time; other programs hardly change them.
     #[serde(rename = "cpu µs")]
     CpuMicros,
