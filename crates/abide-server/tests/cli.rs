@@ -168,7 +168,8 @@ fn bench_wake_measures_a_storm_of_events_and_one_of_deadlines() {
 #[test]
 fn bench_match_measures_the_index_publishing_and_a_storm() {
     let measured = small_bench("match");
-    let [keyed, scanned, published, among_scanners, subscriptions, storm] = &measured[..] else {
+    let [keyed, scanned, published, among_scanners, subscriptions, reopened, storm] = &measured[..]
+    else {
         panic!("{measured:?}")
     };
     let figures = ["publishP50", "publishP99", "growth", "registration", "insertion", "bytesEach"];
@@ -190,6 +191,8 @@ fn bench_match_measures_the_index_publishing_and_a_storm() {
     check_figures(among_scanners, "published among 40 evicted, 1 % scanned", &figures, &[]);
     let bytes = [("bytesEach", 300.0)];
     check_figures(subscriptions, "40 subscriptions, evicted", &["startedPerSecond"], &bytes);
+    let figures = ["engineStarted", "ready", "grownEach"];
+    check_figures(reopened, "reopened with 40 subscriptions", &figures, &[]);
     let figures = [
         "stepP50Idle",
         "stepP99Idle",

@@ -31,7 +31,7 @@ const EVENTS_SCANNED: usize = 1_000;
 const PIECE: usize = 1_000;
 
 /// Registrations that are timed at least: a small index is filled several times.
-const REGISTRATIONS: usize = 100_000;
+const REGISTRATIONS: usize = 50_000;
 
 /// Multiples of this prime come from everywhere, and each number comes once.
 pub(crate) const SPREAD: usize = 15_485_863;

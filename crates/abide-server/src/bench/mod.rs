@@ -22,6 +22,7 @@ mod processor;
 mod publish;
 mod reading;
 mod ready;
+mod reopened;
 mod report;
 mod residents;
 mod samples;
@@ -200,6 +201,8 @@ fn plan_match(args: &BenchArgs, plan: &mut Vec<Probe>) {
     plan.extend(few);
     plan.extend([publish(count, Mix::Keyed), publish(count, Mix::Scanned)]);
     plan.push(Probe::Parked { kind: Kind::Subscribers, count });
+    // After the subscriptions: it opens the database they have left.
+    plan.push(Probe::Reopened { waiting: count });
     plan.push(Probe::Fanout { count, idle: measured(args) });
 }
 

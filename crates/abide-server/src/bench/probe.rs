@@ -13,8 +13,8 @@ use crate::error::Error;
 use super::reading::Reading;
 use super::subscriber::Mix;
 use super::{
-    among, deadlines, events, fanout, index, long, parked, publish, ready, steps, timers, wake,
-    yardstick,
+    among, deadlines, events, fanout, index, long, parked, publish, ready, reopened, steps, timers,
+    wake, yardstick,
 };
 
 /// See the module. Goes to the process as JSON.
@@ -32,6 +32,7 @@ pub(crate) enum Probe {
     Deadlines { count: usize, idle: Duration },
     Index { count: usize, mix: Mix },
     Publish { waiting: usize, mix: Mix, events: usize },
+    Reopened { waiting: usize },
     Fanout { count: usize, idle: Duration },
 }
 
@@ -72,6 +73,7 @@ impl Probe {
             Self::Publish { waiting, mix, events } => {
                 publish::measure(file, waiting, mix, events).await
             }
+            Self::Reopened { waiting } => reopened::measure(file, waiting).await,
             Self::Fanout { count, idle } => fanout::measure(file, count, idle).await,
         }
     }
@@ -84,6 +86,7 @@ impl Probe {
             Self::Timers { .. } => "timers",
             Self::Index { .. }
             | Self::Publish { .. }
+            | Self::Reopened { .. }
             | Self::Fanout { .. }
             | Self::Parked { kind: Kind::Subscribers, .. } => "match",
             Self::Parked { .. } | Self::Ready { .. } => "parked",
@@ -119,12 +122,13 @@ impl Probe {
             Self::Publish { waiting, mix, .. } => {
                 format!("published among {waiting} evicted{}", mix.suffix())
             }
+            Self::Reopened { waiting } => format!("reopened with {waiting} subscriptions"),
             Self::Fanout { count, .. } => format!("one event for {count} evicted"),
         }
     }
 
     /// Whether it needs the database that the probe before it has left.
     pub(crate) fn reuses_database(&self) -> bool {
-        matches!(self, Self::Ready { .. })
+        matches!(self, Self::Ready { .. } | Self::Reopened { .. })
     }
 }

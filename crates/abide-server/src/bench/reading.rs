@@ -54,6 +54,12 @@ impl Reading {
         Self::new(name, count as f64, Unit::Number)
     }
 
+    /// By how much each of so many made memory grow.
+    pub(crate) fn bytes_each(name: &str, before: Memory, after: Memory, count: usize) -> Self {
+        let grown = Self::bytes(name, after.resident.saturating_sub(before.resident));
+        Self { value: grown.value / Self::count(name, count).value, ..grown }
+    }
+
     fn bytes(name: &str, bytes: u64) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "memory is far below 2^52 bytes")]
         Self::new(name, bytes as f64, Unit::Bytes)

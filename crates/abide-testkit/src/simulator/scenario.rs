@@ -146,8 +146,8 @@ impl Ending<'_> {
     pub(super) fn first_published(&self, id: &str) -> [String; 2] {
         let mut instances = self.view.instances.iter();
         let from = instances.find(|it| it.id.as_str() == id).map_or(0, |it| it.log_from);
-        let waits = self.view.waits.iter().filter(|wait| wait.instance_id.as_str() == id);
-        let last = waits.last();
+        let mut waits = self.view.waits.iter().filter(|wait| wait.instance_id.as_str() == id);
+        let last = waits.next_back();
         let first = |at_the_latest: i64| {
             let in_time = |at: Timestamp| {
                 last.is_none_or(|wait| {

@@ -40,8 +40,8 @@ pub(super) fn is_compared(scene: &Scene<'_>) -> Result<(), String> {
         ensure(took(scene.view, by.published.seq, id), || {
             format!("{step} of {id} has {}, which the log denies", by.verdict.event_id)
         })?;
-        let older = wanted(scene.view, wait).filter(|it| it.published.seq < by.published.seq);
-        for missed in older.filter(|it| !took(scene.view, it.published.seq, id)) {
+        let mut older = wanted(scene.view, wait).filter(|it| it.published.seq < by.published.seq);
+        if let Some(missed) = older.find(|it| !took(scene.view, it.published.seq, id)) {
             return Err(format!("{} was passed over by {step} of {id}", missed.verdict.event_id));
         }
     }
