@@ -27,6 +27,7 @@ use answer::Answer;
 use batch::{Batch, Keys};
 use caches::Caches;
 
+mod accepted;
 mod answer;
 mod batch;
 mod caches;
