@@ -100,6 +100,7 @@ fn new(n: u64) -> Result<NewInstance> {
         tags: vec![],
         start_at: None,
         timeout: None,
+        consumes: None,
         first: None,
     })
 }

@@ -22,6 +22,8 @@ pub(crate) struct Claim {
     pub(crate) arrived: i64,
     pub(crate) id: InstanceId,
     pub(crate) has_parent: bool,
+    /// The last published event before the run was accepted.
+    pub(crate) log_from: i64,
     pub(crate) mail: Mail,
 }
 
@@ -129,11 +131,12 @@ impl Claims {
         run: u32,
         next_seq: i64,
         has_parent: bool,
+        log_from: i64,
     ) -> Epoch {
         self.last_epoch += 1;
         let epoch = Epoch(self.last_epoch);
         let (arrived, mail) = (0, Mail::default());
-        let claim = Claim { epoch, run, next_seq, arrived, id, has_parent, mail };
+        let claim = Claim { epoch, run, next_seq, arrived, id, has_parent, log_from, mail };
         let before = self.put(key, claim);
         self.journal.push(Undo::Claim(key, before));
         epoch
@@ -261,8 +264,8 @@ mod tests {
         let mut claims = Claims::default();
         let id = InstanceId::new("i").unwrap();
         let (kept, ended) = (InstanceKey(1), InstanceKey(2));
-        let epoch = claims.insert(kept, id.clone(), 1, 5, false);
-        claims.insert(ended, InstanceId::new("e").unwrap(), 1, 1, false);
+        let epoch = claims.insert(kept, id.clone(), 1, 5, false, 0);
+        claims.insert(ended, InstanceId::new("e").unwrap(), 1, 1, false, 0);
         claims.note(kept, |mail| (mail.quiet, mail.open) = (true, 2));
         claims.settle();
 
@@ -270,9 +273,9 @@ mod tests {
         claims.advance(kept, 6);
         claims.note(kept, |mail| mail.quiet = false);
         claims.closed(kept);
-        claims.insert(kept, id, 1, 6, false);
+        claims.insert(kept, id, 1, 6, false, 0);
         claims.remove(ended);
-        claims.insert(InstanceKey(3), InstanceId::new("j").unwrap(), 1, 1, false);
+        claims.insert(InstanceKey(3), InstanceId::new("j").unwrap(), 1, 1, false, 0);
         claims.undo_to(mark);
 
         let claim = claims.held(kept, epoch, 1).unwrap();
@@ -287,8 +290,8 @@ mod tests {
     fn a_stale_release_leaves_the_new_claim_alone() {
         let mut claims = Claims::default();
         let id = InstanceId::new("i").unwrap();
-        let stale = claims.insert(InstanceKey(1), id.clone(), 1, 1, false);
-        let current = claims.insert(InstanceKey(1), id, 1, 1, false);
+        let stale = claims.insert(InstanceKey(1), id.clone(), 1, 1, false, 0);
+        let current = claims.insert(InstanceKey(1), id, 1, 1, false, 0);
         claims.release(InstanceKey(1), stale);
         assert!(claims.held(InstanceKey(1), current, 1).is_some());
     }

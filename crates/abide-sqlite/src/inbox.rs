@@ -1,7 +1,10 @@
 //! What instances accepted, as it is stored.
 
-use abide::{Buffered, Error, InstanceId, InstanceKey, Json, Timestamp};
+use std::sync::Arc;
+
+use abide::{Buffered, Error, InstanceKey, Json, Place, Timestamp};
 use rusqlite::{Connection, Params, Row};
+use serde::{Deserialize, Serialize};
 
 use crate::failure::Trouble;
 
@@ -9,7 +12,7 @@ use crate::failure::Trouble;
 macro_rules! select_inbox {
     ($($rest:literal),*) => {
         concat!(
-            "SELECT key, id, kind, name, payload, received_at, visible_at, source, buffer
+            "SELECT key, id, kind, name, payload, received_at, visible_at, source, buffer, log, place
                FROM inbox ",
             $($rest),*
         )
@@ -24,7 +27,7 @@ pub(crate) fn buffered(row: &Row<'_>) -> Result<Buffered, Trouble> {
         Error::corrupt(format!("{what} of inbox entry with key {key}: {refused}"))
     };
     let (kind, buffer): (String, String) = (row.get(2)?, row.get(8)?);
-    let (payload, source): (Option<String>, Option<String>) = (row.get(4)?, row.get(7)?);
+    let payload: Option<String> = row.get(4)?;
     let (received_at, visible_at) = (Timestamp(row.get(5)?), Timestamp(row.get(6)?));
     Ok(Buffered {
         key,
@@ -34,9 +37,38 @@ pub(crate) fn buffered(row: &Row<'_>) -> Result<Buffered, Trouble> {
         payload: payload.map(Json::from_stored).transpose().map_err(|e| of("payload", &e))?,
         received_at,
         visible_at: Some(visible_at).filter(|at| *at > received_at),
-        source: source.map(InstanceId::new).transpose().map_err(|e| of("source", &e))?,
+        source: row.get(7)?,
         buffer: buffer.parse().map_err(|e| of("buffer policy", &e))?,
+        log: place(row).map_err(|trouble| of("place", &trouble.into()))?,
     })
+}
+
+/// What only published events say, as it is stored: nothing when there is nothing to say.
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    time: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subject: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    correlation_id: Option<Arc<str>>,
+}
+
+/// The text that a place is stored as, beside its number.
+pub(crate) fn place_text(place: &Place) -> Option<String> {
+    let Place { time, subject, correlation_id, .. } = place.clone();
+    let said = Said { time: time.map(|time| time.0), subject, correlation_id };
+    if said == Said::default() { None } else { serde_json::to_string(&said).ok() }
+}
+
+fn place(row: &Row<'_>) -> Result<Option<Place>, Trouble> {
+    let Some(seq) = row.get(9)? else { return Ok(None) };
+    let text: Option<String> = row.get(10)?;
+    let corrupt = |refused: serde_json::Error| Error::corrupt(refused.to_string());
+    let said = text.map(|text| serde_json::from_str(&text)).transpose().map_err(corrupt)?;
+    let Said { time, subject, correlation_id } = said.unwrap_or_default();
+    Ok(Some(Place { seq, time: time.map(Timestamp), subject, correlation_id }))
 }
 
 /// The entries that a query of [`select_inbox`] finds.

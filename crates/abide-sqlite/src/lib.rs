@@ -12,18 +12,25 @@
 //! No runtime is needed: answers are plain futures that any executor may poll.
 
 mod claims;
+mod documents;
 mod failure;
+mod fanouts;
 mod file;
 mod inbox;
+mod log;
+mod lookbacks;
 mod options;
 mod outputs;
+mod paths;
 mod queue;
 mod reader;
 mod row;
 mod schema;
 mod search;
+mod shapes;
 mod stats;
 mod store;
+mod waiting;
 mod waits;
 mod writer;
 

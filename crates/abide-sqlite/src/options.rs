@@ -14,6 +14,15 @@ const MAX_QUEUED: usize = 10_000;
 /// Ids of what was sent that an instance remembers by default.
 const REMEMBERED_IDS: usize = 10_000;
 
+/// Published events that a wait without an equality key looks back to by default.
+const LOOKBACK_MAX_SCANNED: usize = 10_000;
+
+/// Instances that a published event meets at once by default: some milliseconds of work.
+const FANOUT_CHUNK: usize = 128;
+
+/// Memory for what open waits want, by default: more than a million of them.
+const INDEX_MAX_BYTES: usize = 512 << 20;
+
 /// What can be set before a store is opened.
 ///
 /// ```
@@ -27,6 +36,9 @@ pub struct Options {
     pub(crate) max_queued: usize,
     pub(crate) buffer_limit: BufferLimit,
     pub(crate) remembered_ids: usize,
+    pub(crate) lookback_max_scanned: usize,
+    pub(crate) fanout_chunk: usize,
+    pub(crate) index_max_bytes: usize,
 }
 
 impl Default for Options {
@@ -36,6 +48,9 @@ impl Default for Options {
             max_queued: MAX_QUEUED,
             buffer_limit: BufferLimit::default(),
             remembered_ids: REMEMBERED_IDS,
+            lookback_max_scanned: LOOKBACK_MAX_SCANNED,
+            fanout_chunk: FANOUT_CHUNK,
+            index_max_bytes: INDEX_MAX_BYTES,
         }
     }
 }
@@ -46,6 +61,9 @@ impl std::fmt::Debug for Options {
             .field("max_queued", &self.max_queued)
             .field("buffer_limit", &self.buffer_limit)
             .field("remembered_ids", &self.remembered_ids)
+            .field("lookback_max_scanned", &self.lookback_max_scanned)
+            .field("fanout_chunk", &self.fanout_chunk)
+            .field("index_max_bytes", &self.index_max_bytes)
             .finish_non_exhaustive()
     }
 }
@@ -59,7 +77,7 @@ impl Options {
     }
 
     /// How many writes may wait before outside calls (`start`, `control`, `deliver`,
-    /// `edit_wait`) are refused with
+    /// `publish`, `edit_wait`, `put_document`, `remove_document`) are refused with
     /// [`abide::Error::RateLimited`]. Instances' own writes are never refused.
     #[must_use]
     pub fn max_queued(mut self, max_queued: usize) -> Self {
@@ -80,6 +98,29 @@ impl Options {
     #[must_use]
     pub fn remembered_ids(mut self, remembered_ids: usize) -> Self {
         self.remembered_ids = remembered_ids.max(1);
+        self
+    }
+
+    /// How many published events a wait whose filter has no equality key looks back to at most.
+    #[must_use]
+    pub fn lookback_max_scanned(mut self, lookback_max_scanned: usize) -> Self {
+        self.lookback_max_scanned = lookback_max_scanned;
+        self
+    }
+
+    /// How many instances a published event meets in the transaction that stores it. The others
+    /// follow in pieces, so that a storm does not hold up everybody else.
+    #[must_use]
+    pub fn fanout_chunk(mut self, fanout_chunk: usize) -> Self {
+        self.fanout_chunk = fanout_chunk;
+        self
+    }
+
+    /// How much memory may be taken by what open waits for events want. When that is more, or this
+    /// is zero, published events are matched with the rows of the file.
+    #[must_use]
+    pub fn index_max_bytes(mut self, index_max_bytes: usize) -> Self {
+        self.index_max_bytes = index_max_bytes;
         self
     }
 

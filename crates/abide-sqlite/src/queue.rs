@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use abide::lifecycle::Control;
 use abide::store::{Claimed, Commit, Committed, Epoch, IfExists, Listener, Started};
 use abide::{
-    Delivered, Delivery, Error, Instance, InstanceId, InstanceKey, NewInstance, Result, Timestamp,
-    Wait,
+    Delivered, Delivery, Document, DocumentKind, Error, Instance, InstanceId, InstanceKey, Json,
+    LogRetention, NewInstance, Publish, Result, Timestamp, Verdict, Wait, WaitEdit,
 };
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
@@ -38,7 +38,11 @@ pub(crate) enum Write {
     Control(InstanceId, Control, Reply<Instance>),
     Deliver(Delivery, Reply<Delivered>),
     FallDue(Vec<InstanceKey>, Reply<()>),
-    EditWait(String, Option<Timestamp>, Reply<Wait>),
+    EditWait(String, WaitEdit, Reply<Wait>),
+    Publish(Publish, Reply<Verdict>),
+    PruneLog(LogRetention, usize, Reply<usize>),
+    PutDocument(DocumentKind, String, Json, Reply<Document>),
+    RemoveDocument(DocumentKind, String, Reply<bool>),
     Prune(Timestamp, usize, Reply<usize>),
     /// A read that has to see every command before it, also those that nobody awaits.
     ReadAfter(Job),
@@ -53,6 +57,9 @@ pub(crate) enum Order {
     /// Lets the next commit fail with a code of SQLite's.
     #[cfg(test)]
     FailCommit(i32),
+    /// Keeps the writer from what nobody asks for, or lets it go on.
+    #[cfg(test)]
+    Rest(bool),
 }
 
 impl Command {
@@ -68,14 +75,19 @@ impl Command {
             Self::Write(Write::Deliver(_, reply)) => drop(reply.send(Err(error))),
             Self::Write(Write::FallDue(_, reply)) => drop(reply.send(Err(error))),
             Self::Write(Write::EditWait(_, _, reply)) => drop(reply.send(Err(error))),
-            Self::Write(Write::Prune(_, _, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::Publish(_, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::PutDocument(_, _, _, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::RemoveDocument(_, _, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::Prune(_, _, reply) | Write::PruneLog(_, _, reply)) => {
+                drop(reply.send(Err(error)));
+            }
             Self::Write(Write::Release(..) | Write::ReadAfter(_)) => {}
             Self::Order(Order::Attach(_, reply) | Order::Execute(_, reply)) => {
                 drop(reply.send(Err(error)));
             }
             Self::Order(Order::Close(reply)) => drop(reply.send(Ok(()))),
             #[cfg(test)]
-            Self::Order(Order::FailCommit(_)) => {}
+            Self::Order(Order::FailCommit(_) | Order::Rest(_)) => {}
         }
     }
 }
@@ -171,6 +183,27 @@ impl Queue {
         std::mem::swap(&mut state.commands, taken);
         self.any.store(false, Ordering::Release);
         true
+    }
+
+    /// Waits only so long, and answers `true` also when nothing came.
+    pub(crate) fn take_within(&self, taken: &mut VecDeque<Command>, patience: Duration) -> bool {
+        let mut state = self.state.lock();
+        if state.commands.is_empty() && state.closed.is_none() && !patience.is_zero() {
+            state.wakes_at = Some(1);
+            self.filled.wait_for(&mut state, patience);
+        }
+        if state.commands.is_empty() && state.closed.is_some() {
+            return false;
+        }
+        state.wakes_at = None;
+        std::mem::swap(&mut state.commands, taken);
+        self.any.store(false, Ordering::Release);
+        true
+    }
+
+    /// Whether somebody waits.
+    pub(crate) fn is_any(&self) -> bool {
+        self.any.load(Ordering::Acquire)
     }
 
     /// Adds to `taken` what came meanwhile, without waiting. Whether there was anything.

@@ -23,7 +23,7 @@ macro_rules! select_instances {
                     i.parent_key, i.parent_id, i.parent_run, i.parent_step, i.parent_awaited,
                     i.tags, i.created_at, max(i.updated_at, coalesce(h.at, i.updated_at)),
                     i.completed_at, i.wake_at, i.timeout_ms, i.timeout_at, i.run_seq,
-                    coalesce(h.seq + h.numbered, i.run_seq)
+                    coalesce(h.seq + h.numbered, i.run_seq), i.log_from
                FROM instances i
                LEFT JOIN history h ON h.id = (SELECT id FROM history WHERE instance = i.key
                                                ORDER BY seq DESC, id DESC LIMIT 1) ",
@@ -74,6 +74,7 @@ pub(crate) fn instance(row: &Row<'_>) -> Result<Instance, Trouble> {
         timeout_at: row.get::<_, Option<i64>>(24)?.map(Timestamp),
         run_seq: row.get(25)?,
         next_seq: row.get(26)?,
+        log_from: row.get(27)?,
     })
 }
 

@@ -3,17 +3,23 @@
 //! `PRAGMA user_version` counts the migrations that were applied. Each is applied in a transaction
 //! of its own, so a crash leaves a file that is at one version or the next.
 
-use abide::{Error, Result};
-use rusqlite::Connection;
+use abide::expr::Folded;
+use abide::{Error, Result, index};
+use rusqlite::{Connection, params};
 
-use crate::failure::to_caller;
+use crate::failure::{Trouble, to_caller};
+use crate::shapes::Shapes;
 
 /// Every migration, oldest first. Only ever added to.
 pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("schema/0001.sql"),
     include_str!("schema/0002.sql"),
     include_str!("schema/0003.sql"),
+    include_str!("schema/0004.sql"),
 ];
+
+/// The migration after which open waits are found by their keys.
+const KEYED: i64 = 4;
 
 /// Brings a file to the newest schema.
 pub(crate) fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<()> {
@@ -28,7 +34,7 @@ pub(crate) fn migrate(connection: &mut Connection, migrations: &[&str]) -> Resul
         return Err(Error::corrupt("the file is a database of another program"));
     }
     for (version, sql) in (1_i64..).zip(migrations).filter(|(version, _)| *version > found) {
-        apply(connection, version, sql).map_err(|error| to_caller(&error))?;
+        apply(connection, version, sql)?;
     }
     Ok(())
 }
@@ -37,16 +43,46 @@ fn is_used(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", [], |row| row.get(0))
 }
 
-fn apply(connection: &mut Connection, version: i64, sql: &str) -> rusqlite::Result<()> {
+fn apply(connection: &mut Connection, version: i64, sql: &str) -> Result<(), Trouble> {
     let transaction = connection.transaction()?;
     transaction.execute_batch(sql)?;
+    if version == KEYED {
+        key_open_waits(&transaction)?;
+    }
     transaction.pragma_update(None, "user_version", version)?;
-    transaction.commit()
+    Ok(transaction.commit()?)
+}
+
+/// Makes the waits for events that are open findable. What they are found by is not for SQL to say.
+/// Only what was there at that version is read.
+fn key_open_waits(connection: &Connection) -> Result<(), Trouble> {
+    let mut shapes = Shapes::read(connection)?;
+    let mut open = connection.prepare(
+        "SELECT key, instance, event_pattern, filter_folded FROM workflow_event_subscriptions
+          WHERE status = 'active' AND kind = 'event'",
+    )?;
+    let mut insert = connection.prepare(
+        "INSERT INTO subscription_keys (shape, key, wait, instance) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    let mut rows = open.query([])?;
+    while let Some(row) = rows.next()? {
+        let (wait, instance): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let (pattern, filter): (String, Option<String>) = (row.get(2)?, row.get(3)?);
+        let corrupt =
+            |refused| Error::corrupt(format!("filter of wait with key {wait}: {refused}"));
+        let filter = filter.map(|text| Folded::parse(&text)).transpose().map_err(corrupt)?;
+        for entry in index::entries(&pattern, filter.as_ref()) {
+            let shape = shapes.id(connection, &entry.shape)?;
+            insert.execute(params![shape, entry.key, wait, instance])?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use abide::{Buffer, InstanceKey, Kind, Phase, Status, WaitStatus};
+    use abide::store::Store;
+    use abide::{Buffer, DocumentKind, InstanceKey, Kind, Phase, Status, WaitStatus};
 
     use super::*;
 
@@ -118,6 +154,8 @@ mod tests {
         assert_eq!(words("status", "workflow_event_subscriptions"), statuses);
         let policies: Vec<&str> = Buffer::ALL.iter().map(|policy| policy.as_str()).collect();
         assert_eq!(words("buffer", "inbox_anew"), policies);
+        let documents: Vec<&str> = DocumentKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        assert_eq!(words("kind", "documents"), documents);
     }
 
     #[test]
@@ -146,6 +184,10 @@ mod tests {
               WHERE instance = ?1 AND wake = 0 AND (state = 'pending' OR state = 'delayed')",
         );
         assert!(quiet.contains("INDEX inbox_quiet (instance=?)"), "{quiet}");
+        let found = plan("SELECT wait, instance FROM subscription_keys WHERE shape = ?1");
+        assert_eq!(found, "SEARCH subscription_keys USING PRIMARY KEY (shape=?)");
+        let takers = plan("SELECT instance FROM inbox WHERE log = ?1 ORDER BY instance");
+        assert_eq!(takers, "SEARCH inbox USING COVERING INDEX inbox_log (log=?)");
         let holders = plan("SELECT wait FROM held WHERE entry = ?1");
         assert_eq!(holders, "SEARCH held USING COVERING INDEX held_entry (entry=?)");
     }
@@ -166,7 +208,7 @@ mod tests {
             .unwrap();
         assert_eq!(row, ("i7".to_owned(), "eu".to_owned()));
         let refused = migrate(&mut connection, MIGRATIONS);
-        assert!(matches!(refused, Err(Error::NewerSchema { found: 4, known: 3 })));
+        assert!(matches!(refused, Err(Error::NewerSchema { found: 5, known: 4 })));
     }
 
     #[test]
@@ -188,7 +230,7 @@ mod tests {
         let connection = crate::file::open_writer(&path).unwrap();
         let version: i64 =
             connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-        assert_eq!(version, 3);
+        assert_eq!(version, 4);
         let read =
             |key| crate::row::instance_by_key(&connection, InstanceKey(key)).unwrap().unwrap();
         let (running, errored) = (read(1), read(2));
@@ -250,9 +292,60 @@ mod tests {
         assert_eq!(text(&connection, "SELECT group_concat(id) FROM workflow_events"), "s1");
         connection.execute_batch("UPDATE inbox SET state = 'held' WHERE key = 8").unwrap();
         let taken = "INSERT INTO inbox SELECT 10, instance, nth, 'x', kind, name, payload, size,
-            received_at, visible_at, consumed_at, source, wake, buffer, state, delivered, buffered
-            FROM inbox WHERE key = 7";
+            received_at, visible_at, consumed_at, source, wake, buffer, state, delivered, buffered,
+            log, taken_at, place FROM inbox WHERE key = 7";
         assert!(connection.execute_batch(taken).is_err(), "numbers are still unique");
+    }
+
+    #[tokio::test]
+    async fn open_waits_of_the_third_version_are_found_by_what_is_published() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("third.db");
+        let mut connection = Connection::open(&path).unwrap();
+        migrate(&mut connection, &MIGRATIONS[..3]).unwrap();
+        assert!(insert(&connection, 1, "waiting", false));
+        connection
+            .execute_batch(
+                r#"INSERT INTO workflow_event_subscriptions (key, id, instance,
+                       workflow_instance_id, run, kind, event_pattern, status, created_at,
+                       wait_step_id, filter_condition, filter_folded, fulfilled_by_event_id)
+                   VALUES (1, 'sub_met', 1, 'i1', 1, 'event', 'old', 'fulfilled', 5, 'v', NULL,
+                           NULL, 'e1'),
+                          (2, 'sub_all', 1, 'i1', 1, 'event', 'order.*', 'active', 5, 'w', NULL,
+                           NULL, NULL),
+                          (3, 'sub_key', 1, 'i1', 1, 'event', 'order.paid', 'active', 5, 'x',
+                           'event.payload.id === input.id', 'event.payload.id === "o-7"', NULL),
+                          (4, 'sub_other', 1, 'i1', 1, 'event', 'order.paid', 'active', 5, 'y',
+                           'event.payload.id === input.id', 'event.payload.id === "o-8"', NULL),
+                          (5, 'sub_signal', 1, 'i1', 1, 'signal', 'order.paid', 'active', 5, 'z',
+                           NULL, NULL, NULL);
+                   INSERT INTO inbox (key, instance, nth, id, kind, name, payload, size,
+                       received_at, visible_at, consumed_at, source, wake, buffer, state,
+                       delivered, buffered)
+                   VALUES (7, 1, 1, 'e1', 'event', 'old', '1', 1, 5, 5, 6, NULL, 1, 'latest',
+                           'consumed', 1, 0);"#,
+            )
+            .unwrap();
+        drop(connection);
+
+        let store = crate::SqliteStore::open(&path).await.unwrap();
+        let payload = abide::Json::from_stored(r#"{"id":"o-7"}"#.to_owned()).unwrap();
+        let event = abide::Publication {
+            id: Some("e".to_owned()),
+            payload: Some(payload),
+            ..abide::Publication::new("order.paid")
+        };
+        let verdict = store.publish(abide::Publish::new(event)).await.unwrap();
+        let matched: Vec<&str> =
+            verdict.matched.iter().map(|matched| &*matched.subscription_id).collect();
+        assert_eq!(matched, ["sub_all", "sub_key"]);
+        store.close().await.unwrap();
+        let connection = Connection::open(&path).unwrap();
+        let number =
+            |sql: &str| -> i64 { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
+        assert_eq!(number("SELECT wait FROM subscription_keys"), 4);
+        let met = "SELECT fulfilled_by_entry FROM workflow_event_subscriptions WHERE key = 1";
+        assert_eq!(number(met), 7);
     }
 
     #[test]

@@ -11,6 +11,9 @@ pub struct Stats {
     pub commands: u64,
     /// History rows that were stored.
     pub rows: u64,
+    /// Open waits whose filter has to be evaluated on every event that their pattern covers, as far
+    /// as the index in memory knows.
+    pub scanned_waits: u64,
 }
 
 /// The counters behind [`Stats`]: written by the writer, read by anyone.
@@ -19,6 +22,7 @@ pub(crate) struct Counters {
     commits: AtomicU64,
     commands: AtomicU64,
     rows: AtomicU64,
+    scanned_waits: AtomicU64,
 }
 
 impl Counters {
@@ -28,11 +32,16 @@ impl Counters {
         self.rows.fetch_add(rows, Ordering::Relaxed);
     }
 
+    pub(crate) fn note_scanned(&self, waits: u64) {
+        self.scanned_waits.store(waits, Ordering::Relaxed);
+    }
+
     pub(crate) fn read(&self) -> Stats {
         Stats {
             commits: self.commits.load(Ordering::Relaxed),
             commands: self.commands.load(Ordering::Relaxed),
             rows: self.rows.load(Ordering::Relaxed),
+            scanned_waits: self.scanned_waits.load(Ordering::Relaxed),
         }
     }
 }

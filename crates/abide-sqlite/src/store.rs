@@ -11,8 +11,9 @@ use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Buffered, Delivered, Delivery, Error, Filter, Instance, InstanceId, InstanceKey, Listed,
-    NewInstance, Output, Page, Result, Timestamp, Wait, WaitFilter,
+    Buffered, Delivered, Delivery, Document, DocumentKind, Error, Filter, Instance, InstanceId,
+    InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged, NewInstance, Output, Page,
+    Publish, Published, Result, Taker, Timestamp, Verdict, Wait, WaitEdit, WaitFilter,
 };
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -27,7 +28,7 @@ use crate::queue::{Command, Order, Queue, Reply, Write};
 use crate::reader::{Pool, job};
 use crate::stats::Stats;
 use crate::writer::{Limits, Shared, Writer};
-use crate::{inbox, outputs, row, search, waits};
+use crate::{documents, inbox, log, outputs, row, search, waits};
 
 /// Keys that are read at once when looking for unclaimed instances.
 const RUNNABLE_PAGE: usize = 1024;
@@ -108,6 +109,11 @@ impl SqliteStore {
     pub(crate) fn fail_next_commit(&self, code: i32) {
         let order = Command::Order(Order::FailCommit(code));
         self.inner.shared.queue.push(order).unwrap();
+    }
+
+    #[cfg(test)]
+    pub(crate) fn rest(&self, rests: bool) {
+        self.inner.shared.queue.push(Command::Order(Order::Rest(rests))).unwrap();
     }
 
     /// Opens on the thread that will write, because opening reads and may have to recover.
@@ -212,7 +218,13 @@ fn open(options: &Options, path: &Path) -> Result<Open> {
         counters: Arc::default(),
         readers: pool.readers(),
         clock: Arc::clone(&options.clock),
-        limits: Limits { buffer: options.buffer_limit, remembered_ids: options.remembered_ids },
+        limits: Limits {
+            buffer: options.buffer_limit,
+            remembered_ids: options.remembered_ids,
+            scanned: options.lookback_max_scanned,
+            fanout_chunk: options.fanout_chunk,
+            index_bytes: options.index_max_bytes,
+        },
     };
     let writer = Writer::new(connection, shared.clone())?;
     Ok(Open { shared, writer, pool, ownership })
@@ -310,9 +322,9 @@ impl Store for SqliteStore {
         self.read(move |connection| waits::listed(connection, &filter))
     }
 
-    fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Answer<Wait> {
+    fn edit_wait(&self, id: &str, edit: WaitEdit) -> Answer<Wait> {
         let id = id.to_owned();
-        self.write_from_outside(|reply| Write::EditWait(id, timeout_at, reply))
+        self.write_from_outside(|reply| Write::EditWait(id, edit, reply))
     }
 
     fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>> {
@@ -321,6 +333,55 @@ impl Store for SqliteStore {
 
     fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>> {
         self.read_of(id, outputs::all)
+    }
+
+    fn publish(&self, publish: Publish) -> Answer<Verdict> {
+        self.write_from_outside(|reply| Write::Publish(publish, reply))
+    }
+
+    fn log(&self, filter: LogFilter) -> Answer<Vec<Logged>> {
+        self.read(move |connection| log::listed(connection, &filter))
+    }
+
+    fn log_span(&self) -> Answer<LogSpan> {
+        self.read(log::span)
+    }
+
+    fn takers(&self, seq: i64) -> Answer<Vec<Taker>> {
+        self.read(move |connection| log::takers(connection, seq))
+    }
+
+    fn overheard(&self, wait: &str, limit: usize) -> Answer<Vec<Published>> {
+        let wait = wait.to_owned();
+        self.read(move |connection| log::overheard(connection, &wait, limit))
+    }
+
+    fn prune_log(&self, retention: LogRetention, limit: usize) -> Answer<usize> {
+        self.write(|reply| Write::PruneLog(retention, limit, reply))
+    }
+
+    fn documents(&self, kind: DocumentKind) -> Answer<Vec<Document>> {
+        self.read(move |connection| documents::latest(connection, kind))
+    }
+
+    fn document(
+        &self,
+        kind: DocumentKind,
+        name: &str,
+        version: Option<u32>,
+    ) -> Answer<Option<Document>> {
+        let name = name.to_owned();
+        self.read(move |connection| documents::document(connection, kind, &name, version))
+    }
+
+    fn put_document(&self, kind: DocumentKind, name: &str, body: Json) -> Answer<Document> {
+        let name = name.to_owned();
+        self.write_from_outside(|reply| Write::PutDocument(kind, name, body, reply))
+    }
+
+    fn remove_document(&self, kind: DocumentKind, name: &str) -> Answer<bool> {
+        let name = name.to_owned();
+        self.write_from_outside(|reply| Write::RemoveDocument(kind, name, reply))
     }
 
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {

@@ -23,7 +23,7 @@ macro_rules! select_waits {
             "SELECT key, id, instance, workflow_instance_id, run, wait_step_id, kind,
                     event_pattern, output_of, status, created_at, timeout_at, fulfilled_at,
                     fulfilled_by_event_id, race, needed, filter_condition, filter_folded,
-                    distinct_by, distinct_folded
+                    distinct_by, distinct_folded, since, cut_short
                FROM workflow_event_subscriptions ",
             $($rest),*
         )
@@ -50,6 +50,8 @@ fn wait(connection: &Connection, row: &Row<'_>) -> Result<Wait, Trouble> {
         filter: folding(row, 16).map_err(|trouble| of("filter", &trouble.into()))?,
         race: row.get(14)?,
         count: count(connection, row).map_err(|trouble| of("count", &trouble.into()))?,
+        since: row.get(20)?,
+        cut_short: row.get(21)?,
         status: status.parse::<WaitStatus>().map_err(|e| of("status", &e))?,
         created_at: Timestamp(row.get(10)?),
         timeout_at: row.get::<_, Option<i64>>(11)?.map(Timestamp),

@@ -25,23 +25,38 @@ use crate::reader::Readers;
 use crate::stats::Counters;
 use answer::Answer;
 use batch::{Batch, Keys};
+use caches::Caches;
 
+mod accepted;
 mod answer;
 mod batch;
+mod caches;
+mod chores;
 mod commit;
 mod control;
 mod deliver;
+mod documents;
 mod due;
+mod edit;
 mod ending;
+mod fanout;
 mod held;
 mod hot;
 mod inbox;
+mod keys;
+mod lookback;
 mod meet;
 mod outputs;
+mod paths;
 mod prune;
+mod publish;
 mod reach;
+mod retention;
 mod start;
+mod taken;
+mod view;
 mod waits;
+mod window;
 
 /// Commands in one transaction, at most: what bounds how long the first of them waits.
 const BATCH: usize = 4096;
@@ -49,6 +64,9 @@ const BATCH: usize = 4096;
 /// Bytes of history after which a transaction takes no more: what bounds the WAL and the wait when
 /// payloads are large.
 const BATCH_BYTES: usize = 16 << 20;
+
+/// How long chores rest after a transaction was taken back: the disk may be full.
+const CHORES_AGAIN: Duration = Duration::from_millis(100);
 
 /// How long a batch may wait to grow, at most.
 const MAX_PATIENCE: Duration = Duration::from_millis(1);
@@ -65,11 +83,17 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
 }
 
-/// How much an instance may keep of what was sent to it.
+/// How much an instance may keep of what was sent to it, and look at of what was published.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) buffer: BufferLimit,
     pub(crate) remembered_ids: usize,
+    /// `lookback.maxScanned`.
+    pub(crate) scanned: usize,
+    /// `fanout.chunk`: instances that an event meets in the transaction that stores it.
+    pub(crate) fanout_chunk: usize,
+    /// `index.maxBytes`: memory for what open waits want.
+    pub(crate) index_bytes: usize,
 }
 
 /// The state of the thread.
@@ -77,11 +101,14 @@ pub(crate) struct Writer {
     connection: Connection,
     shared: Shared,
     keys: Keys,
+    caches: Caches,
     listener: Option<Arc<dyn Listener>>,
     farewells: Vec<Reply<()>>,
     /// Reused from batch to batch.
     answers: Vec<Answer>,
     gather: Gather,
+    /// Whether the last transaction was taken back.
+    failed: bool,
     #[cfg(test)]
     fail_commit: Option<i32>,
 }
@@ -93,17 +120,28 @@ enum Outcome {
     InDoubt(rusqlite::Error),
 }
 
+/// A transaction that is ready to be committed.
+struct Filled {
+    hints: Vec<Hint>,
+    rows: u64,
+    /// What came after it and stands alone.
+    alone: Option<Order>,
+}
+
 impl Writer {
     pub(crate) fn new(connection: Connection, shared: Shared) -> Result<Self> {
         let keys = Keys::read(&connection).map_err(|error| to_caller(&error))?;
+        let caches = Caches::read(&connection, shared.limits.index_bytes)?;
         Ok(Self {
             connection,
             shared,
             keys,
+            caches,
             listener: None,
             farewells: Vec::new(),
             answers: Vec::new(),
             gather: Gather::default(),
+            failed: false,
             #[cfg(test)]
             fail_commit: None,
         })
@@ -115,14 +153,31 @@ impl Writer {
         let mut commands = VecDeque::new();
         let queue = Arc::clone(&self.shared.queue);
         let _closes = CloseOnExit(&queue);
-        while queue.take(&mut commands, self.gather) {
-            while !commands.is_empty() {
+        while self.next(&queue, &mut commands) {
+            self.caches.waiting.build(&self.connection);
+            self.caches.shapes.sweep(&self.connection);
+            while !commands.is_empty() || self.caches.has_chores() {
                 if let Some(alone) = self.write(&mut commands) {
                     self.obey(alone);
+                }
+                if commands.is_empty() {
+                    // Chores go on once somebody looked into the queue.
+                    break;
                 }
             }
         }
         (self.connection, self.farewells)
+    }
+
+    /// Waits for commands, unless there is something else to do. `false` when the queue is closed
+    /// and nothing is left: chores are for whoever opens the store next.
+    fn next(&self, queue: &Queue, commands: &mut VecDeque<Command>) -> bool {
+        let is_busy = self.caches.has_chores() || self.caches.waiting.is_building();
+        match (is_busy, self.failed) {
+            (true, false) => queue.take_within(commands, Duration::ZERO),
+            (true, true) => queue.take_within(commands, CHORES_AGAIN),
+            (false, _) => queue.take(commands, self.gather),
+        }
     }
 
     /// Puts commands into one transaction, up to a limit or to one that stands alone, which is
@@ -131,21 +186,25 @@ impl Writer {
         let mut answers = std::mem::take(&mut self.answers);
         let claims = Arc::clone(&self.shared.claims);
         let mut claims = claims.lock();
-        let (mark, keys) = (claims.mark(), self.keys);
+        let (mark, caches, keys) = (claims.mark(), self.caches.mark(), self.keys);
         let (outcome, alone) = self.transact(&mut claims, commands, &mut answers);
+        self.failed = !matches!(outcome, Outcome::Stored { .. });
         let alone = match outcome {
             Outcome::Stored { hints, rows, changed } => {
                 claims.settle();
+                self.caches.settle();
                 // Dropped before anyone is woken, or they would wait for it.
                 drop(claims);
                 let commands = answers.len() as u64;
                 self.shared.counters.count(u64::from(changed), commands, rows);
+                self.shared.counters.note_scanned(self.caches.waiting.scanned() as u64);
                 self.tell(hints);
                 answers.drain(..).for_each(|answer| answer.send(&self.shared));
                 alone
             }
             Outcome::Unchanged(error) => {
                 claims.undo_to(mark);
+                self.caches.undo_to(caches);
                 self.keys = keys;
                 let error = to_caller(&error);
                 answers.drain(..).for_each(|a| a.fail(&error, &mut claims, &self.shared));
@@ -182,23 +241,26 @@ impl Writer {
             &self.connection,
             claims,
             &mut self.keys,
+            &mut self.caches,
             &self.shared,
             commands,
             answers,
-            &mut alone,
         );
         let filling = began.elapsed();
         let outcome = match filled {
-            Ok((hints, rows)) => match self.commit() {
-                Ok(()) => {
-                    let patience = patience(filling, began.elapsed() - filling);
-                    self.gather = Gather { answered: answers.len(), patience };
-                    let changed = self.connection.total_changes() != before;
-                    Outcome::Stored { hints, rows, changed }
+            Ok(Filled { hints, rows, alone: stands_alone }) => {
+                alone = stands_alone;
+                match self.commit() {
+                    Ok(()) => {
+                        let patience = patience(filling, began.elapsed() - filling);
+                        self.gather = Gather { answered: answers.len(), patience };
+                        let changed = self.connection.total_changes() != before;
+                        Outcome::Stored { hints, rows, changed }
+                    }
+                    Err(error) if commit_changed_nothing(&error) => Outcome::Unchanged(error),
+                    Err(error) => Outcome::InDoubt(error),
                 }
-                Err(error) if commit_changed_nothing(&error) => Outcome::Unchanged(error),
-                Err(error) => Outcome::InDoubt(error),
-            },
+            }
             Err(error) => Outcome::Unchanged(error),
         };
         (self.rolled_back(outcome), alone)
@@ -249,6 +311,8 @@ impl Writer {
             Order::Close(reply) => self.farewells.push(reply),
             #[cfg(test)]
             Order::FailCommit(code) => self.fail_commit = Some(code),
+            #[cfg(test)]
+            Order::Rest(rests) => self.caches.is_resting = rests,
         }
     }
 
@@ -271,13 +335,14 @@ fn fill(
     connection: &Connection,
     claims: &mut Claims,
     keys: &mut Keys,
+    caches: &mut Caches,
     shared: &Shared,
     commands: &mut VecDeque<Command>,
     answers: &mut Vec<Answer>,
-    alone: &mut Option<Order>,
-) -> rusqlite::Result<(Vec<Hint>, u64)> {
+) -> rusqlite::Result<Filled> {
     connection.prepare_cached("BEGIN")?.execute([])?;
-    let mut batch = Batch::new(connection, claims, keys, shared)?;
+    let mut batch = Batch::new(connection, claims, keys, caches, shared)?;
+    let mut alone = None;
     while answers.len() < BATCH && batch.bytes < BATCH_BYTES {
         // What came meanwhile rides along: those who were answered last are back by now, and a
         // sync for many is cheaper than one for each half of them.
@@ -288,7 +353,7 @@ fn fill(
         let write = match command {
             Command::Write(write) => write,
             Command::Order(order) => {
-                *alone = Some(order);
+                alone = Some(order);
                 break;
             }
         };
@@ -298,7 +363,16 @@ fn fill(
             return Err(failed);
         }
     }
-    Ok((batch.hints, batch.rows))
+    if alone.is_none() && batch.caches.has_chores() {
+        let rides_along = !answers.is_empty();
+        let somebody_waits = || shared.queue.is_any();
+        match batch.guarded(|batch| batch.do_chores(rides_along, somebody_waits)) {
+            Ok(()) => {}
+            Err(Trouble::Failed(failed)) => return Err(failed),
+            Err(Trouble::Refused(error)) => batch.caches.rest(&error),
+        }
+    }
+    Ok(Filled { hints: batch.hints, rows: batch.rows, alone })
 }
 
 /// How long to wait for the next batch to grow: a part of a sync, when syncs are what takes time.

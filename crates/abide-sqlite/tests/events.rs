@@ -10,8 +10,8 @@ use abide::store::{Committed, Due, Hint, Store};
 use abide::{Delivery, Error, Kind, NewTake, OnTerminal, Phase, Timestamp, Transition, WaitFilter};
 use abide_sqlite::SqliteStore;
 use common::events::{
-    MS, answer, cancels, count, event, hears, kept, met, queued, reaches, signal, story, timed,
-    waits,
+    MS, answer, cancels, count, deadline, event, hears, kept, met, queued, reaches, signal, story,
+    timed, waits,
 };
 use common::{commit, end, id, listen, start, step};
 
@@ -370,7 +370,7 @@ async fn an_outside_delivery_is_refused_when_too_much_is_queued() {
     let store = SqliteStore::options().max_queued(0).open_temporary().await.unwrap();
     let refused = store.deliver(event("a", "paid", "e")).await.unwrap_err();
     assert!(matches!(refused, Error::RateLimited { .. }), "{refused}");
-    let refused = store.edit_wait("sub_w", None).await.unwrap_err();
+    let refused = store.edit_wait("sub_w", deadline(None)).await.unwrap_err();
     assert!(matches!(refused, Error::RateLimited { .. }), "{refused}");
     store.fall_due(vec![]).await.unwrap();
 }

@@ -13,8 +13,8 @@ use abide::{
 };
 use abide_sqlite::SqliteStore;
 use common::events::{
-    MS, answer, cancels, count, event, hears, kept, met, queued, reaches, sent, signal, story,
-    timed, waits,
+    MS, answer, cancels, count, deadline, event, hears, kept, met, queued, reaches, sent, signal,
+    story, timed, waits,
 };
 use common::{child, commit, end, id, listen, new, start, step};
 
@@ -32,7 +32,8 @@ fn waits_for_output(step: &str, of: &str, key: &str) -> NewWait {
 }
 
 fn sends(step: &str, to: &str, event_id: &str) -> Transition {
-    let delivery = Delivery { source: Some(id("a")), ..sent(Kind::Message, to, "topic", event_id) };
+    let delivery =
+        Delivery { source: Some("a".into()), ..sent(Kind::Message, to, "topic", event_id) };
     let sends = vec![NewSend { step: step.into(), delivery }];
     Transition { sends, ..Transition::default() }
 }
@@ -217,16 +218,16 @@ async fn an_open_wait_gets_another_deadline_and_a_closed_one_does_not() {
     let store = options.open_temporary().await.unwrap();
     let claim = start(&store, "a").await;
     store.commit(commit(claim, reaches(vec![hears("w", "paid")]))).await.unwrap();
-    let edited = store.edit_wait("sub_w", Some(Timestamp(1_007))).await.unwrap();
+    let edited = store.edit_wait("sub_w", deadline(Some(1_007))).await.unwrap();
     assert_eq!((edited.timeout_at, edited.status), (Some(Timestamp(1_007)), WaitStatus::Active));
     let wake_at = store.instance(&id("a")).await.unwrap().unwrap().wake_at;
     assert_eq!(wake_at, Some(Timestamp(1_007)));
     clock.advance(MS * 7);
     store.fall_due(vec![claim.0, InstanceKey(99)]).await.unwrap();
     assert_eq!(met(&store, "w").await, "expired");
-    let closed = store.edit_wait("sub_w", None).await.unwrap_err();
+    let closed = store.edit_wait("sub_w", deadline(None)).await.unwrap_err();
     assert!(matches!(closed, Error::InvalidTransition { .. }), "{closed}");
-    let unknown = store.edit_wait("sub_x", None).await.unwrap_err();
+    let unknown = store.edit_wait("sub_x", deadline(None)).await.unwrap_err();
     assert!(matches!(unknown, Error::SubscriptionNotFound { .. }), "{unknown}");
 }
 

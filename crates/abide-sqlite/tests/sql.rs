@@ -69,7 +69,7 @@ fn sleep(entry: EntryKind, name: &str, until: i64) -> Transition {
 }
 
 fn message(from: &str, to: &str, topic: &str, event_id: &str) -> abide::Delivery {
-    abide::Delivery { source: Some(id(from)), ..sent(Kind::Message, to, topic, event_id) }
+    abide::Delivery { source: Some(from.into()), ..sent(Kind::Message, to, topic, event_id) }
 }
 
 #[tokio::test]
@@ -280,7 +280,8 @@ async fn pending_mail_and_outputs_are_found_through_an_index_that_holds_nothing_
         assert_eq!(looked.plan(query), expected);
     }
     let partial = "SELECT name FROM pragma_index_list('inbox') WHERE partial ORDER BY name";
-    let known = ["inbox_delayed", "inbox_held", "inbox_pending", "inbox_quiet"];
+    let known =
+        ["inbox_delayed", "inbox_held", "inbox_id", "inbox_log", "inbox_pending", "inbox_quiet"];
     assert_eq!(looked.rows(partial), known);
 }
 

@@ -15,7 +15,7 @@ use abide::{
 };
 use abide_sqlite::SqliteStore;
 use common::events::{
-    MS, answer, cancels, event, hears, kept, met, queued, reaches, signal, timed, waits,
+    MS, answer, cancels, deadline, event, hears, kept, met, queued, reaches, signal, timed, waits,
 };
 use common::{commit, end, id, start, step};
 
@@ -118,7 +118,7 @@ async fn nothing_is_left_of_what_was_held_once_its_wait_gave_up_or_is_gone() {
     assert_eq!(look(&path, HELD), "e1 e2 e3");
     store.commit(commit(claim, cancels("w1"))).await.unwrap();
     assert_eq!(look(&path, HELD), "e2 e3");
-    store.edit_wait("sub_w2", Some(Timestamp(1_001))).await.unwrap();
+    store.edit_wait("sub_w2", deadline(Some(1_001))).await.unwrap();
     clock.advance(MS);
     store.fall_due(vec![claim.0]).await.unwrap();
     assert_eq!((met(&store, "w2").await, look(&path, HELD)), ("expired".into(), "e3".into()));

@@ -33,14 +33,21 @@ pub mod continued;
 pub mod count;
 pub mod deadline;
 pub mod deliver;
+pub mod document;
 pub mod due;
+pub mod edit;
 pub mod filter;
 pub mod hint;
 pub mod history;
+pub mod letting_go;
 pub mod listing;
+pub mod log;
+pub mod lookback;
 pub mod output;
 pub mod pause;
 pub mod prune;
+pub mod publish;
+pub mod publishing;
 pub mod quiet;
 pub mod race;
 pub mod reach;
@@ -50,7 +57,9 @@ pub mod send;
 pub mod start;
 pub mod take;
 pub mod terminate;
+pub mod trigger;
 pub mod undo;
+pub mod window;
 
 /// Runs one case on a fresh store, on a runtime of its own.
 pub fn check<S, F>(fresh: impl FnOnce(ManualClock) -> F, case: impl AsyncFnOnce(&Lab))
@@ -302,6 +311,142 @@ macro_rules! store_conformance {
                 what_has_not_ended_stays, everything_it_owned_goes_with_it,
                 its_id_is_free_again_and_its_key_is_not, children_of_a_pruned_parent_stay
             );
+            $crate::store_conformance!(@publish $fresh:
+                every_wait_that_wants_it_is_met_wherever_it_is,
+                a_wait_gets_what_the_event_says_of_itself,
+                a_filter_sees_the_whole_envelope,
+                equality_keys_tell_waits_apart,
+                a_filter_that_fails_does_not_match,
+                instances_are_told_in_order_of_their_first_wait_that_wants_it,
+                signals_messages_and_outputs_are_not_published_to,
+                what_nobody_wants_is_in_the_log_and_nowhere_else,
+                the_same_source_and_id_again_is_answered_as_the_first_time,
+                the_same_id_from_another_source_is_another_event,
+                addressed_and_published_ids_do_not_know_of_each_other,
+                what_is_not_acceptable_is_refused_and_stores_nothing,
+                a_dry_run_answers_the_same_and_leaves_no_trace,
+                a_wait_past_its_deadline_expires_before_it_can_be_met,
+                what_fell_due_elsewhere_is_not_looked_at,
+                a_paused_instance_is_met_underneath_its_pause,
+                what_has_ended_takes_nothing,
+                the_first_of_a_race_that_is_met_cancels_the_others,
+                of_several_of_a_race_that_want_it_the_oldest_wins,
+                a_counted_wait_holds_it_until_the_last,
+                it_counts_together_with_what_was_addressed,
+                what_is_held_is_listed_with_its_place_in_the_log,
+                lists_end_and_counts_go_on,
+                triggers_that_failed_are_told
+            );
+            $crate::store_conformance!(@lookback $fresh:
+                what_was_published_too_early_still_counts,
+                the_first_transition_of_a_start_looks_back_to_nothing,
+                the_oldest_that_it_wants_comes_first,
+                an_instance_never_takes_one_twice,
+                one_serves_all_waits_of_a_commit,
+                waits_of_earlier_commits_are_not_offered_it_again,
+                what_was_addressed_comes_first,
+                since_now_looks_back_to_nothing,
+                since_a_moment_counts_what_was_accepted_then_or_later,
+                since_a_moment_of_which_the_log_knows_no_more_is_all_that_it_keeps,
+                a_whole_restart_looks_back_to_itself_and_forgets_what_was_taken,
+                a_restart_from_a_step_keeps_what_was_taken,
+                a_continue_keeps_what_was_taken,
+                it_counts_although_the_deadline_is_past,
+                a_race_is_decided_when_it_is_reached,
+                a_counted_wait_holds_what_it_finds,
+                what_was_started_by_an_event_does_not_find_it,
+                an_event_that_the_log_lost_can_be_consumed_by_nobody,
+                what_is_pruned_is_not_found,
+                without_an_equality_key_it_ends_at_the_limit_and_says_so
+            );
+            $crate::store_conformance!(@trigger $fresh:
+                what_it_starts_begins_running_and_unclaimed,
+                an_id_that_exists_starts_nothing_and_is_not_told,
+                what_it_starts_later_is_queued_and_told_as_deferred,
+                several_begin_in_the_order_they_are_given,
+                it_cancels_whoever_has_the_correlation_id,
+                children_of_the_cancelled_end_with_them,
+                whoever_ended_with_another_is_not_told_twice,
+                cancels_come_before_waits_and_waits_before_starts,
+                a_duplicate_starts_and_cancels_nothing,
+                the_event_that_started_it_is_not_an_addressed_one,
+                its_timeout_counts_from_its_start
+            );
+            $crate::store_conformance!(@window $fresh:
+                a_burst_is_debounced_to_its_last,
+                a_debounce_does_not_wait_for_ever,
+                windows_with_other_keys_or_triggers_do_not_know_of_each_other,
+                what_has_begun_ended_or_was_claimed_is_joined_no_more,
+                a_paused_start_can_be_joined,
+                a_batch_collects_until_it_is_full,
+                a_batch_of_one_begins_at_once,
+                a_throttle_gives_each_its_period,
+                an_id_that_exists_leaves_the_window_as_it_was,
+                a_joined_start_has_its_timeout_from_its_new_moment,
+                a_dry_run_leaves_the_window_as_it_was,
+                a_batch_does_not_join_what_is_no_list
+            );
+            $crate::store_conformance!(@letting_go $fresh:
+                what_an_undone_wait_had_is_in_the_buffer,
+                it_is_taken_from_the_buffer_once,
+                what_was_found_in_the_log_returns_too,
+                a_wait_that_does_not_reach_back_to_it_leaves_it,
+                it_is_offered_to_the_waits_that_were_open,
+                what_an_expired_count_held_goes_back,
+                it_gives_way_to_nobody,
+                another_wait_that_it_fulfilled_keeps_it,
+                it_can_be_taken_without_waiting,
+                the_log_alone_is_not_there_to_be_taken,
+                the_end_discards_it,
+                the_next_run_finds_it_in_the_buffer,
+                it_stays_although_the_log_forgets_it
+            );
+            $crate::store_conformance!(@publishing $fresh:
+                it_is_accepted_and_settles_the_step_in_the_same_commit,
+                a_refused_one_settles_the_step_and_stops_nothing_else,
+                the_same_again_is_answered_as_the_first_time,
+                its_own_open_waits_may_take_it,
+                waits_of_the_same_commit_find_it_by_looking_back,
+                several_are_accepted_one_after_the_other,
+                they_come_after_what_is_sent_and_before_what_is_taken,
+                a_fenced_commit_publishes_nothing,
+                the_first_transition_of_a_start_publishes_too,
+                the_last_commit_publishes_too,
+                whoever_is_cancelled_by_its_own_event_does_nothing_more
+            );
+            $crate::store_conformance!(@edit $fresh:
+                what_comes_next_is_asked_the_new_filter,
+                what_is_buffered_is_offered_and_then_the_log,
+                only_the_edited_one_is_offered_anything,
+                it_looks_back_no_further_than_before,
+                what_the_instance_took_is_not_offered_again,
+                its_rivals_lose_when_it_is_met,
+                what_it_held_it_still_holds,
+                deadline_and_filter_can_be_changed_together,
+                one_past_its_deadline_expires_once_it_has_looked,
+                an_edit_of_nothing_changes_nothing,
+                a_wait_that_is_not_open_or_not_there_has_no_filter_to_change
+            );
+            $crate::store_conformance!(@log $fresh:
+                an_event_reads_back_as_it_was_published,
+                it_is_listed_by_whatever_is_given,
+                pages_have_neither_gap_nor_duplicate,
+                its_span_goes_from_the_oldest_kept_to_the_last_ever,
+                takers_are_told_in_key_order_with_their_moment,
+                a_pruned_instance_is_no_taker_and_the_event_was_wanted,
+                what_a_wait_may_have_been_compared_with_is_told_newest_first,
+                the_oldest_are_pruned_by_time,
+                the_oldest_are_pruned_by_bytes_of_payload,
+                the_oldest_of_each_type_are_pruned_by_count,
+                what_is_pruned_can_come_again_as_another
+            );
+            $crate::store_conformance!(@document $fresh:
+                it_reads_back_as_it_was_put,
+                a_change_is_the_next_version_and_the_same_again_is_not,
+                the_latest_are_listed_by_name,
+                kinds_do_not_know_of_each_other,
+                removing_one_removes_its_versions
+            );
             $crate::store_conformance!(@hint $fresh:
                 a_hint_is_heard_only_after_its_effect_can_be_read,
                 a_hint_of_a_child_is_heard_only_after_the_child_can_be_read,
@@ -358,6 +503,15 @@ mod tests {
             include_str!("conformance/history.rs"),
             include_str!("conformance/prune.rs"),
             include_str!("conformance/hint.rs"),
+            include_str!("conformance/publish.rs"),
+            include_str!("conformance/lookback.rs"),
+            include_str!("conformance/trigger.rs"),
+            include_str!("conformance/window.rs"),
+            include_str!("conformance/letting_go.rs"),
+            include_str!("conformance/publishing.rs"),
+            include_str!("conformance/edit.rs"),
+            include_str!("conformance/log.rs"),
+            include_str!("conformance/document.rs"),
         ];
         let written: Vec<&str> = sources
             .iter()

@@ -124,3 +124,72 @@ async fn difference(fresh: &impl Fresh, sequence: &[Operation]) -> Option<Differ
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, HashMap, HashSet};
+
+    use super::*;
+
+    /// What random sequences come to: a generator that makes nothing meet proves nothing. By seed and
+    /// event, so that each counts once.
+    #[derive(Default)]
+    struct Reached(HashMap<&'static str, HashSet<(u64, Arc<str>)>>);
+
+    impl Reached {
+        fn note(&mut self, what: &'static str, times: usize, seed: u64, event: &str) {
+            let events = self.0.entry(what).or_default();
+            events.extend((times > 0).then(|| (seed, event.into())));
+        }
+
+        fn look(&mut self, seed: u64, view: &View) {
+            for (logged, (_, takers)) in view.log.iter().zip(&view.takers) {
+                let (published, verdict) = (&logged.published, &logged.verdict);
+                let mut note = |what, times| self.note(what, times, seed, &verdict.event_id);
+                note("matched", verdict.matched.len());
+                note("started", verdict.started.len());
+                note("deferred", verdict.deferred.len());
+                note("cancelled", verdict.cancelled.len());
+                let late = takers.iter().filter(|taker| taker.taken_at > published.accepted_at);
+                note("found by looking back", late.count());
+                let began = |key: &abide::InstanceId| {
+                    let found = view.instances.iter().find(|it| it.id == *key);
+                    found.map(|it| it.created_at)
+                };
+                let joined = verdict.deferred.iter();
+                let joined = joined.filter_map(|deferred| began(&deferred.instance_id));
+                note("joined", joined.filter(|began| *began < published.accepted_at).count());
+            }
+            let kept = view.buffers.iter().flat_map(|(_, kept)| kept);
+            for kept in kept.filter(|kept| kept.log.is_some()) {
+                let holding = view.waits.iter().filter_map(|wait| wait.count.as_ref());
+                let is_held = holding.flat_map(|count| &count.held).any(|held| held.id == kept.id);
+                self.note(if is_held { "held" } else { "let go" }, 1, seed, &kept.id);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn random_sequences_come_to_everything_that_can_happen_to_a_published_event() {
+        let mut reached = Reached::default();
+        for seed in 0..50 {
+            let clock = ManualClock::at(BEGIN);
+            let memory = Arc::new(MemoryStore::new(Arc::new(clock.clone())));
+            let mut contender = Contender::attach(memory).await;
+            let (mut generator, mut known) = (Generator::new(seed, BEGIN), Known::default());
+            for _ in 0..200 {
+                let operation = generator.operation();
+                if let Operation::Advance(by) = &operation {
+                    clock.advance(*by);
+                }
+                contender.apply(&operation, &known, clock.now()).await;
+                let view = contender.view(0).await;
+                known.learn(&view.instances);
+                reached.look(seed, &view);
+            }
+        }
+        let times: BTreeMap<_, _> =
+            reached.0.iter().map(|(what, events)| (*what, events.len())).collect();
+        assert!(times.len() == 8 && times.values().all(|times| *times >= 10), "{times:?}");
+    }
+}

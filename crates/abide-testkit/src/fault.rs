@@ -24,8 +24,9 @@ use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Buffered, Delivered, Delivery, Error, Filter, Instance, InstanceId, InstanceKey, Listed,
-    NewInstance, Output, Page, Timestamp, Wait, WaitFilter,
+    Buffered, Delivered, Delivery, Document, DocumentKind, Error, Filter, Instance, InstanceId,
+    InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged, NewInstance, Output, Page,
+    Publish, Published, Taker, Timestamp, Verdict, Wait, WaitEdit, WaitFilter,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -85,7 +86,8 @@ impl FaultStore {
     }
 
     /// Lets the `write`-th write, counted from 1, go wrong. Writes are `start`, `commit`, `control`,
-    /// `deliver`, `fall_due`, `edit_wait` and `prune`, in the order in which they were called.
+    /// `deliver`, `fall_due`, `edit_wait`, `publish`, `prune_log`, `put_document`, `remove_document`
+    /// and `prune`, in the order in which they were called.
     #[must_use]
     pub fn at(self, write: usize, fault: Fault) -> Self {
         self.plan.lock().at.insert(write, fault);
@@ -288,8 +290,8 @@ impl Store for FaultStore {
         self.read(|inner| inner.waits(filter))
     }
 
-    fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Answer<Wait> {
-        self.write(|inner| inner.edit_wait(id, timeout_at))
+    fn edit_wait(&self, id: &str, edit: WaitEdit) -> Answer<Wait> {
+        self.write(|inner| inner.edit_wait(id, edit))
     }
 
     fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>> {
@@ -298,6 +300,51 @@ impl Store for FaultStore {
 
     fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>> {
         self.read(|inner| inner.outputs(id))
+    }
+
+    fn publish(&self, publish: Publish) -> Answer<Verdict> {
+        self.write(|inner| inner.publish(publish))
+    }
+
+    fn log(&self, filter: LogFilter) -> Answer<Vec<Logged>> {
+        self.read(|inner| inner.log(filter))
+    }
+
+    fn log_span(&self) -> Answer<LogSpan> {
+        self.read(|inner| inner.log_span())
+    }
+
+    fn takers(&self, seq: i64) -> Answer<Vec<Taker>> {
+        self.read(|inner| inner.takers(seq))
+    }
+
+    fn overheard(&self, wait: &str, limit: usize) -> Answer<Vec<Published>> {
+        self.read(|inner| inner.overheard(wait, limit))
+    }
+
+    fn prune_log(&self, retention: LogRetention, limit: usize) -> Answer<usize> {
+        self.write(|inner| inner.prune_log(retention, limit))
+    }
+
+    fn documents(&self, kind: DocumentKind) -> Answer<Vec<Document>> {
+        self.read(|inner| inner.documents(kind))
+    }
+
+    fn document(
+        &self,
+        kind: DocumentKind,
+        name: &str,
+        version: Option<u32>,
+    ) -> Answer<Option<Document>> {
+        self.read(|inner| inner.document(kind, name, version))
+    }
+
+    fn put_document(&self, kind: DocumentKind, name: &str, body: Json) -> Answer<Document> {
+        self.write(|inner| inner.put_document(kind, name, body))
+    }
+
+    fn remove_document(&self, kind: DocumentKind, name: &str) -> Answer<bool> {
+        self.write(|inner| inner.remove_document(kind, name))
     }
 
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {

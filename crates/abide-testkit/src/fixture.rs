@@ -7,9 +7,16 @@ use abide::expr::{Env, Expr};
 use abide::history::{Entry, EntryKind, StepKind};
 use abide::{
     Buffer, Delivery, End, Failure, Folding, Hears, InstanceId, Json, Kind, NewChild, NewInstance,
-    NewSend, NewTake, NewWait, OnTerminal, Park, Phase, Timestamp, Transition,
+    NewPublish, NewSend, NewTake, NewWait, OnTerminal, Park, Phase, Publish, Since, Timestamp,
+    Transition,
 };
 use serde::Serialize;
+
+mod publishing;
+
+pub use publishing::{
+    cancelling, published, published_with, starting, wait_for_many, wait_racing, wait_where,
+};
 
 /// An id that is known to be one.
 #[must_use]
@@ -41,6 +48,7 @@ pub fn instance(name: &str) -> NewInstance {
         tags: vec![],
         start_at: None,
         timeout: None,
+        consumes: None,
         first: None,
     }
 }
@@ -99,6 +107,7 @@ pub fn wait(step: &str, kind: Kind, pattern: &str) -> NewWait {
         filter: None,
         race: None,
         count: None,
+        since: Since::Start,
         timeout_at: None,
     }
 }
@@ -144,6 +153,8 @@ pub trait Does: Sized {
     fn sets<T: Serialize>(self, key: &str, value: T) -> Self;
     /// Sends a message in a step.
     fn sends(self, step: &str, delivery: Delivery) -> Self;
+    /// Publishes an event in a step.
+    fn publishes(self, step: &str, publish: Publish) -> Self;
     /// Takes what is there.
     fn takes(self, step: &str, kind: Kind, pattern: &str) -> Self;
     /// Reaches a wait.
@@ -243,6 +254,11 @@ impl Does for Transition {
 
     fn sends(mut self, step: &str, delivery: Delivery) -> Self {
         self.sends.push(NewSend { step: step.into(), delivery });
+        self
+    }
+
+    fn publishes(mut self, step: &str, publish: Publish) -> Self {
+        self.publishes.push(NewPublish { step: step.into(), publish });
         self
     }
 

@@ -18,6 +18,9 @@ use crate::fixture::{id, instance};
 use crate::listener::Recorder;
 
 mod events;
+mod log;
+
+pub(crate) use log::{ids, outcome};
 
 /// A store under test, with the clock it was made with and somebody who listens.
 pub struct Lab {

@@ -13,8 +13,9 @@ use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Buffered, Clock, Delivered, Delivery, Filter, Instance, InstanceId, InstanceKey, Listed,
-    NewInstance, Output, Page, Result, SystemClock, Timestamp, Wait, WaitFilter,
+    Buffered, Clock, Delivered, Delivery, Document, DocumentKind, Filter, Instance, InstanceId,
+    InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged, NewInstance, Output, Page,
+    Publish, Published, Result, SystemClock, Taker, Timestamp, Verdict, Wait, WaitEdit, WaitFilter,
 };
 use parking_lot::Mutex;
 
@@ -22,15 +23,20 @@ mod claim;
 mod commit;
 mod control;
 mod deliver;
+mod document;
+mod log;
 mod look;
+mod lookback;
 mod mail;
 mod mailbox;
 mod outbox;
 mod output;
 mod prune;
+mod publish;
 mod start;
 mod state;
 mod take;
+mod trigger;
 mod wait;
 
 use outbox::Outbox;
@@ -62,8 +68,15 @@ impl MemoryStore {
     #[must_use]
     pub fn with_limits(clock: Arc<dyn Clock>, buffer: BufferLimit, remembered_ids: usize) -> Self {
         let store = Self::new(clock);
-        store.shared.lock().state.limits = Limits { buffer, remembered_ids };
+        store.shared.lock().state.limits = Limits { buffer, remembered_ids, ..Limits::default() };
         store
+    }
+
+    /// Lets a wait without an equality key look at no more than so many events of the log.
+    #[must_use]
+    pub fn with_max_scanned(self, max_scanned: usize) -> Self {
+        self.shared.lock().state.limits.scanned = max_scanned;
+        self
     }
 
     /// One verb: a whole transaction at one moment. The listener hears of it once it is visible
@@ -153,8 +166,8 @@ impl Store for MemoryStore {
         self.apply(|state| Ok(state.waits(&filter)))
     }
 
-    fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Answer<Wait> {
-        self.apply(|state| state.edit_wait(id, timeout_at))
+    fn edit_wait(&self, id: &str, edit: WaitEdit) -> Answer<Wait> {
+        self.apply(|state| state.edit_wait(id, &edit))
     }
 
     fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>> {
@@ -163,6 +176,51 @@ impl Store for MemoryStore {
 
     fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>> {
         self.apply(|state| state.outputs(id))
+    }
+
+    fn publish(&self, publish: Publish) -> Answer<Verdict> {
+        self.apply(|state| state.publish(&publish))
+    }
+
+    fn log(&self, filter: LogFilter) -> Answer<Vec<Logged>> {
+        self.apply(|state| Ok(state.log(&filter)))
+    }
+
+    fn log_span(&self) -> Answer<LogSpan> {
+        self.apply(|state| Ok(state.log_span()))
+    }
+
+    fn takers(&self, seq: i64) -> Answer<Vec<Taker>> {
+        self.apply(|state| Ok(state.takers(seq)))
+    }
+
+    fn overheard(&self, wait: &str, limit: usize) -> Answer<Vec<Published>> {
+        self.apply(|state| state.overheard(wait, limit))
+    }
+
+    fn prune_log(&self, retention: LogRetention, limit: usize) -> Answer<usize> {
+        self.apply(|state| Ok(state.prune_log(retention, limit)))
+    }
+
+    fn documents(&self, kind: DocumentKind) -> Answer<Vec<Document>> {
+        self.apply(|state| Ok(state.documents(kind)))
+    }
+
+    fn document(
+        &self,
+        kind: DocumentKind,
+        name: &str,
+        version: Option<u32>,
+    ) -> Answer<Option<Document>> {
+        self.apply(|state| Ok(state.document(kind, name, version)))
+    }
+
+    fn put_document(&self, kind: DocumentKind, name: &str, body: Json) -> Answer<Document> {
+        self.apply(|state| Ok(state.put_document(kind, name, body)))
+    }
+
+    fn remove_document(&self, kind: DocumentKind, name: &str) -> Answer<bool> {
+        self.apply(|state| Ok(state.remove_document(kind, name)))
     }
 
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use abide::lifecycle::Control;
 use abide::store::{Answer, IfExists, Started, Store};
-use abide::{Error, Result, WaitFilter};
-use abide_testkit::fixture::{Does, does, event, id, instance};
+use abide::{DocumentKind, Error, LogFilter, LogRetention, Result, WaitEdit, WaitFilter};
+use abide_testkit::fixture::{Does, does, event, id, instance, json, published};
 use abide_testkit::{Fault, FaultStore, MemoryStore, Recorder};
 use futures_util::FutureExt;
 
@@ -120,8 +120,21 @@ async fn only_writes_are_counted() {
     assert_eq!(store.writes(), 3);
     drop(store.deliver(event("a", "e", "m1")).await);
     drop(store.fall_due(vec![key]).await);
-    drop(store.edit_wait("sub_w", None).await);
+    drop(store.edit_wait("sub_w", WaitEdit::default()).await);
     assert_eq!(store.writes(), 6);
+    let kind = DocumentKind::Trigger;
+    drop(store.log(LogFilter::default()).await);
+    drop(store.log_span().await);
+    drop(store.takers(1).await);
+    drop(store.overheard("sub_w", 1).await);
+    drop(store.documents(kind).await);
+    drop(store.document(kind, "t", None).await);
+    assert_eq!(store.writes(), 6);
+    drop(store.publish(published("e", "m1")).await);
+    drop(store.prune_log(LogRetention::default(), 1).await);
+    drop(store.put_document(kind, "t", json(1)).await);
+    drop(store.remove_document(kind, "t").await);
+    assert_eq!(store.writes(), 10);
 }
 
 #[tokio::test]

@@ -34,7 +34,14 @@ pub struct Config {
     pub shutdown_grace: Duration,
     /// `instances.retention`: how long ended instances are kept; `None` keeps them for ever.
     pub instances_retention: Option<Duration>,
-    /// `prune.batch`: instances deleted in one transaction, so that pruning holds up nobody.
+    /// `events.retention`: how long published events are kept, and so how far a wait may look back
+    /// and a repeat is known as one; `None` keeps them for ever.
+    pub events_retention: Option<Duration>,
+    /// `events.maxBytes`: bytes of payload that the log may have.
+    pub events_max_bytes: Option<u64>,
+    /// `events.maxPerType`: events of one type that the log may have.
+    pub events_max_per_type: Option<u64>,
+    /// `prune.batch`: instances or events deleted in one transaction, so that pruning holds up nobody.
     pub prune_batch: usize,
     /// `prune.interval`: how often to look for what can go.
     pub prune_interval: Duration,
@@ -58,6 +65,9 @@ impl Default for Config {
             stuck_after: Duration::from_secs(30),
             shutdown_grace: Duration::from_secs(10),
             instances_retention: Some(30 * DAY),
+            events_retention: Some(7 * DAY),
+            events_max_bytes: Some(1 << 30),
+            events_max_per_type: None,
             prune_batch: 200,
             prune_interval: Duration::from_secs(60),
         }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::expr::{self, Env, Expr};
 use crate::id::InstanceId;
+use crate::instance::Instance;
 use crate::json::Json;
 use crate::run::Resident;
 use crate::wait::Folding;
@@ -23,6 +24,12 @@ pub(crate) struct ContextMap {
 impl ContextMap {
     pub(crate) fn new(input: Json) -> Self {
         Self { input, values: None }
+    }
+
+    /// What a stored instance knows.
+    pub(crate) fn of(instance: &Instance) -> Result<Self> {
+        let values = instance.context.as_ref().map(Json::decode).transpose()?;
+        Ok(Self { input: instance.input.clone(), values })
     }
 
     /// Writes what is known now into an expression about an event.

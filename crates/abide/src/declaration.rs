@@ -17,7 +17,7 @@ struct Declaration {
 
 /// All of them, in the order in which they were declared.
 #[derive(Clone, Default)]
-pub(crate) struct Declarations(Vec<Declaration>);
+pub(crate) struct Declarations(Arc<Vec<Declaration>>);
 
 /// Something sent, as a workflow takes it.
 pub(crate) struct Taken {
@@ -33,10 +33,17 @@ impl Declarations {
     }
 
     /// A later declaration of the same replaces an earlier one.
+    /// What happens to an event of this type that nobody waits for, where that was declared.
+    pub(crate) fn buffer_of(&self, event_type: &str) -> Option<Buffer> {
+        let events = self.0.iter().filter(|known| known.kind == Kind::Event);
+        events.filter(|known| *known.name == *event_type).map(|known| known.buffer).next()
+    }
+
     pub(crate) fn add(&mut self, kind: Kind, name: &str, buffer: Buffer, schema: Option<Schema>) {
-        self.0.retain(|known| (known.kind, &*known.name) != (kind, name));
+        let all = Arc::make_mut(&mut self.0);
+        all.retain(|known| (known.kind, &*known.name) != (kind, name));
         let (name, schema) = (name.into(), schema.map(Arc::new));
-        self.0.push(Declaration { kind, name, buffer, schema });
+        all.push(Declaration { kind, name, buffer, schema });
     }
 
     /// How it takes something, or why it does not. Once an event is declared, others are not taken;

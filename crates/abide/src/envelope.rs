@@ -1,12 +1,12 @@
 //! Something sent, as expressions see it.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use serde_json::Value as Parsed;
 
 use crate::event::{Buffered, Kind};
 use crate::expr::{Scope, Value};
-use crate::id::InstanceId;
 use crate::json::Json;
 
 /// Knows `event` and nothing else. The payload is read when an expression first looks.
@@ -28,6 +28,10 @@ impl<'a> Envelope<'a> {
         &self.sent.name
     }
 
+    pub(crate) fn seq(&self) -> Option<i64> {
+        self.sent.log.as_ref().map(|place| place.seq)
+    }
+
     /// `None` when there is none, or one too deep to be looked into.
     fn payload(&self) -> Option<&Parsed> {
         let read = || self.sent.payload.as_ref().and_then(|payload: &Json| payload.decode().ok());
@@ -41,15 +45,20 @@ impl Scope for Envelope<'_> {
             return None;
         }
         let absent = || Value::Undefined;
+        let place = self.sent.log.as_ref();
         Some(Value::object([
             ("id", Value::text(&*self.sent.id)),
             ("type", Value::text(&*self.sent.name)),
             ("payload", self.payload().map_or_else(absent, Value::from)),
-            (
-                "source",
-                self.sent.source.as_ref().map(InstanceId::as_str).map_or_else(absent, Value::text),
-            ),
-            ("time", Value::text(self.sent.received_at.to_string())),
+            ("source", text(self.sent.source.as_ref())),
+            ("time", Value::text(self.sent.time().to_string())),
+            ("subject", text(place.and_then(|place| place.subject.as_ref()))),
+            ("correlationId", text(place.and_then(|place| place.correlation_id.as_ref()))),
+            ("seq", place.map_or_else(absent, |place| Value::Number(place.seq.into()))),
         ]))
     }
+}
+
+fn text(text: Option<&Arc<str>>) -> Value<'_> {
+    text.map_or(Value::Undefined, |text| Value::text(&**text))
 }

@@ -93,6 +93,20 @@ pub enum Error {
         /// The id that was asked for.
         id: String,
     },
+    /// The log has no such event, or no longer.
+    #[error("no event {id} in the log")]
+    EventNotFound {
+        /// The id that was asked for.
+        id: String,
+    },
+    /// There is no such trigger or definition.
+    #[error("no {what} {name:?}")]
+    DefinitionNotFound {
+        /// What was asked for.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
     /// A payload is over its limit.
     #[error("{what} is {size} bytes, the limit is {limit}")]
     TooLarge {
@@ -268,9 +282,17 @@ impl Error {
             Self::NotRunning { .. } => "WORKFLOW_NOT_RUNNING",
             Self::InvalidTransition { .. } => "INVALID_TRANSITION",
             Self::StepNotFound { .. } => "STEP_NOT_FOUND",
-            Self::Invalid { .. } | Self::Misuse { .. } => "VALIDATION_ERROR",
+            Self::Invalid { what, .. } => match &**what {
+                "filter" | "distinct key" | "correlation key" | "window key" => "FILTER_INVALID",
+                "JSON Schema" => "INVALID_SCHEMA",
+                "trigger" | "mapping" | "event definition" => "DEFINITION_INVALID",
+                _ => "VALIDATION_ERROR",
+            },
+            Self::Misuse { .. } => "VALIDATION_ERROR",
             Self::EventInvalid { .. } => "EVENT_INVALID",
             Self::SubscriptionNotFound { .. } => "SUBSCRIPTION_NOT_FOUND",
+            Self::EventNotFound { .. } => "EVENT_NOT_FOUND",
+            Self::DefinitionNotFound { .. } => "DEFINITION_NOT_FOUND",
             Self::EventTimeout { .. } => "EVENT_TIMEOUT",
             Self::BufferFull { .. } => "BUFFER_FULL",
             Self::TooLarge { .. } => "PAYLOAD_TOO_LARGE",
@@ -309,6 +331,8 @@ impl Error {
             | Self::Invalid { .. }
             | Self::EventInvalid { .. }
             | Self::SubscriptionNotFound { .. }
+            | Self::EventNotFound { .. }
+            | Self::DefinitionNotFound { .. }
             | Self::EventTimeout { .. }
             | Self::TooLarge { .. }
             | Self::Corrupt { .. }

@@ -74,7 +74,7 @@ pub struct Delivery {
     /// the first time.
     pub id: Arc<str>,
     /// The instance that sent it.
-    pub source: Option<InstanceId>,
+    pub source: Option<Arc<str>>,
     /// What to answer for an instance that has ended.
     pub on_terminal: OnTerminal,
     /// Not to be seen before.
@@ -111,10 +111,10 @@ pub struct Event<T> {
     pub event_type: String,
     /// Its payload. An absent one reads as `None` when `T` is an `Option`.
     pub payload: T,
-    /// The instance that sent it.
+    /// The instance that sent it, or the source of a published event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// When it was accepted.
+    /// When it was accepted; of a published event, when it happened.
     #[serde(rename = "time")]
     pub received_at: Timestamp,
 }
@@ -136,8 +136,53 @@ pub struct Buffered {
     pub received_at: Timestamp,
     /// Not to be seen before.
     pub visible_at: Option<Timestamp>,
-    /// The instance that sent it.
-    pub source: Option<InstanceId>,
+    /// The instance that sent it, or the source of a published event.
+    pub source: Option<Arc<str>>,
     /// What happens to it when a newer one comes.
     pub buffer: Buffer,
+    /// Where it stands in the event log, if it was published.
+    pub log: Option<Place>,
+}
+
+/// The place of a published event in the log, and what only published events say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its number.
+    pub seq: i64,
+    /// When it happened, as its source says.
+    pub time: Option<Timestamp>,
+    /// What it is about.
+    pub subject: Option<Arc<str>>,
+    /// What it belongs to.
+    pub correlation_id: Option<Arc<str>>,
+}
+
+impl<T> Event<T> {
+    /// An event to be published; its id and time are chosen then.
+    pub fn new(event_type: impl Into<String>, payload: T) -> Self {
+        let (id, event_type, received_at) = (String::new(), event_type.into(), Timestamp(0));
+        Self { id, event_type, payload, source: None, received_at }
+    }
+
+    /// With this id: published again from the same source, it is the same event.
+    #[must_use]
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.id = id.into();
+        self
+    }
+
+    /// From this source.
+    #[must_use]
+    pub fn source(mut self, source: impl Into<String>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+}
+
+impl Buffered {
+    /// When it happened, or was accepted if nobody says.
+    #[must_use]
+    pub fn time(&self) -> Timestamp {
+        self.log.as_ref().and_then(|place| place.time).unwrap_or(self.received_at)
+    }
 }

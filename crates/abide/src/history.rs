@@ -110,6 +110,8 @@ words! {
         Take = "take",
         /// A message to another instance.
         Send = "send",
+        /// An event to whoever wants it.
+        Publish = "publish",
         /// A recorded moment.
         Now = "now",
         /// A recorded random number.
@@ -126,7 +128,7 @@ impl StepKind {
     #[must_use]
     pub fn completed_by_store(self) -> bool {
         match self {
-            Self::Child | Self::Detached | Self::Take | Self::Send => true,
+            Self::Child | Self::Detached | Self::Take | Self::Send | Self::Publish => true,
             Self::Step | Self::Sleep | Self::Now | Self::Random | Self::Uuid | Self::Patch => false,
             Self::Event | Self::Signal | Self::Message | Self::Output => true,
         }

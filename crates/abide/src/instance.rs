@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::history::Entries;
 use crate::id::{InstanceId, InstanceKey};
 use crate::json::Json;
+use crate::log::Publish;
 use crate::status::{Phase, Status};
 use crate::time::Timestamp;
 use crate::wait::NewWait;
@@ -61,6 +62,8 @@ pub struct Instance {
     pub run_seq: i64,
     /// The number the next history entry will have.
     pub next_seq: i64,
+    /// The last published event before the run was accepted: what came after may be looked back to.
+    pub log_from: i64,
 }
 
 impl Instance {
@@ -105,6 +108,8 @@ pub struct NewInstance {
     pub start_at: Option<Timestamp>,
     /// Fails with `WORKFLOW_TIMEOUT` this long after it was accepted.
     pub timeout: Option<Duration>,
+    /// The published event that it was started by, and has consumed.
+    pub consumes: Option<i64>,
     /// What the function did when it was polled ahead of this commit.
     pub first: Option<Transition>,
 }
@@ -137,6 +142,8 @@ pub struct Transition {
     pub outputs: Vec<(Arc<str>, Json)>,
     /// Messages to send, in order.
     pub sends: Vec<NewSend>,
+    /// Events to publish, in order.
+    pub publishes: Vec<NewPublish>,
     /// Looks for something already there.
     pub takes: Vec<NewTake>,
     /// Waits that were reached, in order.
@@ -158,6 +165,7 @@ impl Transition {
             && self.cancels.is_empty()
             && self.outputs.is_empty()
             && self.sends.is_empty()
+            && self.publishes.is_empty()
             && self.takes.is_empty()
             && self.waits.is_empty()
             && self.children.is_empty()
@@ -172,6 +180,15 @@ pub struct NewSend {
     pub step: Arc<str>,
     /// The message.
     pub delivery: Delivery,
+}
+
+/// An event that a workflow publishes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewPublish {
+    /// The step that publishes it.
+    pub step: Arc<str>,
+    /// The event.
+    pub publish: Publish,
 }
 
 /// A look for something already there.

@@ -67,6 +67,16 @@ impl Json {
         Self(RawValue::NULL.to_owned().into())
     }
 
+    /// The items of an array, or none, and one more.
+    ///
+    /// # Errors
+    /// When `list` is not an array.
+    pub fn appended(list: Option<&Self>, item: &Self) -> Result<Self> {
+        let mut items: Vec<Self> = list.map(Self::decode).transpose()?.unwrap_or_default();
+        items.push(item.clone());
+        Self::encode(&items)
+    }
+
     /// Its size in bytes, as the limits count it.
     #[must_use]
     pub fn size(&self) -> usize {

@@ -36,6 +36,8 @@ mod config;
 mod context;
 mod cx;
 mod declaration;
+mod definition;
+mod document;
 mod duration;
 mod engine;
 mod envelope;
@@ -50,6 +52,8 @@ mod instance;
 mod json;
 pub mod lifecycle;
 mod listing;
+mod log;
+mod mapping;
 pub mod meeting;
 pub mod pattern;
 pub mod publication;
@@ -62,27 +66,39 @@ mod steps;
 pub mod store;
 mod terms;
 mod time;
+mod trigger;
+mod verdict;
 mod wait;
+pub mod window;
 mod workflow;
 
 pub use config::Config;
 pub use context::Context;
 pub use cx::{
-    AllOf, AnyOf, Child, Counted, Cx, Detached, Message, OneOf2, OneOf3, OneOf4, OutputWait, Sleep,
-    Step, Subscription, Take, Wait as EventWait, Waits,
+    AllOf, AnyOf, Child, Counted, Cx, Detached, Message, OneOf2, OneOf3, OneOf4, OutputWait,
+    Publishing, Sleep, Step, Subscription, Take, Wait as EventWait, Waits,
 };
+pub use definition::{DefinitionStatus, EventDefinition};
+pub use document::{Document, DocumentKind};
 pub use duration::{DurationError, IntoDuration, parse as parse_duration};
-pub use engine::{Builder, Engine, Handle, Outgoing, Start};
+pub use engine::{
+    Builder, Engine, Explanation, Handle, IntoPublication, Kept, NearMiss, Outgoing, Replayed,
+    Start, Why,
+};
 pub use error::{BoxError, Error, NonRetryable, Result};
-pub use event::{Buffer, Buffered, Delivered, Delivery, Event, Kind, OnTerminal};
+pub use event::{Buffer, Buffered, Delivered, Delivery, Event, Kind, OnTerminal, Place};
 pub use failure::Failure;
 pub use id::{InstanceId, InstanceKey};
 pub use instance::{
-    End, Instance, NewChild, NewInstance, NewSend, NewTake, Output, Parent, Park, Transition,
+    End, Instance, NewChild, NewInstance, NewPublish, NewSend, NewTake, Output, Parent, Park,
+    Transition,
 };
 pub use json::Json;
 pub use lifecycle::Terminate;
 pub use listing::{Filter, Listed, Page, WaitFilter};
+pub use log::{
+    CancelBy, LogFilter, LogRetention, LogSpan, Logged, Publish, Published, Since, StartBy, Taker,
+};
 pub use publication::Publication;
 pub use replacement::StepCall;
 pub use retry::{Backoff, Retry};
@@ -90,14 +106,16 @@ pub use status::{Phase, Status};
 pub use steps::{FailedAttempt, StepRecord, StepStatus};
 pub use store::IfExists;
 pub use time::{Clock, SystemClock, Timestamp};
-pub use wait::{Count, Folding, Hears, Held, NewWait, Wait, WaitStatus};
+pub use trigger::{Batch, Debounce, Throttle, Trigger, TriggerAction};
+pub use verdict::{CancelledBy, Deferred, Matched, StartedBy, TriggerFailed, Verdict};
+pub use wait::{Count, Folding, Hears, Held, NewWait, Wait, WaitEdit, WaitStatus};
 pub use workflow::Workflow;
 
 /// What a program that uses Abide usually needs.
 pub mod prelude {
     pub use crate::{
-        Backoff, Buffer, Cx, Engine, Error, Event, Filter, Handle, IfExists, InstanceId,
-        NonRetryable, OneOf2, OneOf3, OneOf4, Outgoing, Page, Result, Retry, Start, Status,
-        Terminate, Timestamp, Workflow,
+        Backoff, Buffer, Cx, Engine, Error, Event, EventDefinition, Filter, Handle, IfExists,
+        InstanceId, LogFilter, NonRetryable, OneOf2, OneOf3, OneOf4, Outgoing, Page, Publication,
+        Result, Retry, Since, Start, Status, Terminate, Timestamp, Trigger, Verdict, Workflow,
     };
 }

@@ -230,7 +230,7 @@ struct Received<'a> {
     #[serde(rename = "type")]
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'a InstanceId>,
+    source: Option<&'a str>,
     time: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<&'a Json>,
@@ -238,9 +238,9 @@ struct Received<'a> {
 
 impl<'a> Received<'a> {
     fn of(sent: &'a Buffered) -> Self {
-        let Buffered { id, name, source, received_at, payload, .. } = sent;
-        let (source, payload) = (source.as_ref(), payload.as_ref());
-        Self { id, name, source, time: *received_at, payload }
+        let Buffered { id, name, source, payload, .. } = sent;
+        let (source, payload) = (source.as_deref(), payload.as_ref());
+        Self { id, name, source, time: sent.time(), payload }
     }
 }
 
@@ -305,6 +305,7 @@ pub fn kept(delivery: &Delivery, key: i64, now: Timestamp) -> Buffered {
         visible_at: delivery.visible_at.filter(|at| *at > now),
         source: delivery.source.clone(),
         buffer: delivery.buffer,
+        log: None,
     }
 }
 
@@ -320,6 +321,22 @@ pub fn sent(step: &Arc<str>, to: &InstanceId, answer: &Result<crate::event::Deli
         Err(refused) => Entry {
             error: Some(refused.to_failure()),
             ..Entry::of_step(EntryKind::StepFailed, step, StepKind::Send)
+        },
+    }
+}
+
+/// What an event that a workflow published came to: the entry that settles its step.
+#[must_use]
+pub fn published(step: &Arc<str>, answer: &Result<crate::verdict::Verdict>) -> Entry {
+    match answer {
+        Ok(verdict) => Entry {
+            event_id: Some(Arc::clone(&verdict.event_id)),
+            payload: Json::encode(verdict).ok(),
+            ..Entry::of_step(EntryKind::StepCompleted, step, StepKind::Publish)
+        },
+        Err(refused) => Entry {
+            error: Some(refused.to_failure()),
+            ..Entry::of_step(EntryKind::StepFailed, step, StepKind::Publish)
         },
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use crate::document::{Document, DocumentKind};
 use crate::error::Result;
 use crate::event::{Buffered, Delivered, Delivery};
 use crate::failure::Failure;
@@ -18,9 +19,11 @@ use crate::instance::{Instance, NewInstance, Output, Transition};
 use crate::json::Json;
 use crate::lifecycle::Control;
 use crate::listing::{Filter, Listed, Page, WaitFilter};
+use crate::log::{LogFilter, LogRetention, LogSpan, Logged, Publish, Published, Taker};
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::wait::Wait;
+use crate::verdict::Verdict;
+use crate::wait::{Wait, WaitEdit};
 
 /// What a verb answers, when it answers.
 pub type Answer<T> = BoxFuture<'static, Result<T>>;
@@ -39,7 +42,7 @@ pub struct Epoch(pub i64);
 ///   as in a commit. One that begins later is `queued` with `wake_at` at its start and a reason, and
 ///   has no history yet; its runner writes `workflow.started`. `timeout` counts from acceptance or start.
 /// - **Commit** applies in this order: history row, context, park, pause, cancels, outputs, sends,
-///   takes, waits, children, end. It is
+///   publishes, takes, waits, children, end. It is
 ///   fenced unless the claim is current, the run is current and the instance has not ended. A park
 ///   is left out when something arrived since that the runner had not `heard` of.
 /// - **Children** begin `running` and unclaimed, with [`Hint::Runnable`]. A refused one, and a
@@ -85,6 +88,43 @@ pub struct Epoch(pub i64);
 ///   was met is stored and arrives in a row of its own: the lost, then the fulfilled, each in order of
 ///   registration. A wait for an output is met when the output is there. A deadline already past expires
 ///   at once. The rest is registered.
+/// - **Publish**: the same source and id again is answered as the first time, marked as a duplicate, as
+///   long as the log keeps the event. Then a refusal is answered ([`crate::Error::EventInvalid`]), and
+///   nothing stored. Else the event gets the next number of the log and the moment of acceptance, and in
+///   this order:
+///   1. *cancels*: every instance of the workflow that has the correlation id and has not ended is
+///      terminated with the reason ([`crate::CancelBy::reason`]) as by [`Control`], in key order;
+///   2. *waits*: every instance with an open event wait that wants the event, in key order of the first
+///      such wait: what fell due there is decided first, then [`crate::Published::sent`] is
+///      taken in and meets the waits as something delivered does, in a row that begins with whom it
+///      meets. An instance where it meets nobody keeps nothing of it and has no row;
+///   3. *starts*: as [`crate::window::place`] says. A new instance begins `running` and unclaimed
+///      ([`Hint::Runnable`]), or `queued` ([`Hint::Due`]); an id that exists starts nothing and is not
+///      told. One that joins replaces the input of the queued instance of the window, or appends to
+///      it ([`crate::window::WindowRule::collects`]), and its start moves ([`Hint::Due`]); it can be
+///      joined while it is `queued` with a `wake_at` in its first run and nobody has claimed it, because
+///      who has, has read its input; and appended to only if that is an array. The event counts as
+///      consumed by whoever it started or joined.
+///
+///   The verdict is stored with the event and says what took it (fulfilled or held), in this order. A dry
+///   run answers the same and leaves no trace; a duplicate is told as one.
+/// - **What an instance took from the log**, by whatever wait, it never takes again, as long as the log
+///   keeps the event and until it is restarted as a whole. Let go, it is in the buffer as if it had been
+///   sent to the instance (policy `queue`), for waits that reach back to it.
+/// - **Looking back**: an event wait remembers the number up to which events don't count
+///   ([`crate::Since`]: of the run's start, the last, or the last that was accepted before a moment). After
+///   the buffer, the waits that a commit reached and that are still open are offered what the log has,
+///   oldest first, as if it had come a moment later; each only what lies after its number and the instance
+///   did not take. One whose filter has no equality key ([`crate::index::Entry::shape`]) looks at no more
+///   than `lookback.maxScanned` events that its pattern covers and the instance did not take; with more
+///   it is marked `cut_short`.
+/// - **Publishes** of a commit do the same in its transaction; [`crate::meeting::published`] arrives at
+///   the publisher.
+/// - **Log**: an event is wanted when its verdict says so, or an instance took it later, or began by it,
+///   and stays so. Nobody is a taker of what the log no longer keeps.
+///   Pruning takes the oldest first; numbers are never used twice.
+/// - **Documents**: a body that differs from the last one's text is the next version; removing one removes
+///   its versions.
 /// - **Takes** consume the first visible buffered entry that matches, or find none; either way
 ///   [`crate::meeting::taken`] arrives.
 /// - **Cancels**: an active wait becomes cancelled, and so does one that was fulfilled meanwhile; each
@@ -95,9 +135,11 @@ pub struct Epoch(pub i64);
 ///   acceptance, by waits whose deadline is later than that; then waits past their deadline look once
 ///   more into the buffer (for signals sent without waking) and expire, the earliest deadline first; then
 ///   what these let go is offered. A paused one gets the next such moment as its `wake_at`, or none.
+/// - **Editing a wait**: with another filter it is offered what is visible in the buffer and then the
+///   log, as if it had just been reached.
 /// - **End, restart, continue**: an end cancels open waits and discards what is buffered or held, in one
 ///   row before that of the end (`wait.cancelled`, `event.discarded`). A whole restart deletes waits,
-///   buffer, remembered ids and outputs; one from a step, and a continue, cancel open waits, which let
+///   buffer, remembered ids, outputs and what was taken from the log, and looks back to itself; one from a step, and a continue, cancel open waits, which let
 ///   go, and keep the rest.
 /// - **Claim** answers `None` for an instance that is gone, ended or paused.
 /// - Keys and history numbers are never used twice, also after pruning.
@@ -150,15 +192,52 @@ pub trait Store: Send + Sync + 'static {
     /// Waits, oldest first.
     fn waits(&self, filter: WaitFilter) -> Answer<Vec<Wait>>;
 
-    /// Gives an open wait another deadline. [`crate::Error::SubscriptionNotFound`] when there is none,
-    /// [`crate::Error::InvalidTransition`] when it is no longer open.
-    fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Answer<Wait>;
+    /// Gives an open wait another deadline or filter. [`crate::Error::SubscriptionNotFound`] when there
+    /// is none, [`crate::Error::InvalidTransition`] when it is no longer open.
+    fn edit_wait(&self, id: &str, edit: WaitEdit) -> Answer<Wait>;
 
     /// What an instance accepted and has not consumed, by visible time, then acceptance.
     fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>>;
 
     /// The outputs of an instance, by key.
     fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>>;
+
+    /// Accepts an event for whoever wants it.
+    fn publish(&self, publish: Publish) -> Answer<Verdict>;
+
+    /// A part of the event log.
+    fn log(&self, filter: LogFilter) -> Answer<Vec<Logged>>;
+
+    /// From where to where the log reaches.
+    fn log_span(&self) -> Answer<LogSpan>;
+
+    /// Who took a published event, in key order.
+    fn takers(&self, seq: i64) -> Answer<Vec<Taker>>;
+
+    /// Published events that a wait may have been compared with, the newest first: those that it
+    /// looks back to, whose type its pattern covers and that have one of its equality keys.
+    /// [`crate::Error::SubscriptionNotFound`] when there is no such wait.
+    fn overheard(&self, wait: &str, limit: usize) -> Answer<Vec<Published>>;
+
+    /// Deletes at most `limit` events from the log. Answers how many.
+    fn prune_log(&self, retention: LogRetention, limit: usize) -> Answer<usize>;
+
+    /// The latest versions of documents, by name.
+    fn documents(&self, kind: DocumentKind) -> Answer<Vec<Document>>;
+
+    /// One document: this version, or the latest.
+    fn document(
+        &self,
+        kind: DocumentKind,
+        name: &str,
+        version: Option<u32>,
+    ) -> Answer<Option<Document>>;
+
+    /// Stores a document; answers with what is the latest version then.
+    fn put_document(&self, kind: DocumentKind, name: &str, body: Json) -> Answer<Document>;
+
+    /// Removes a document; whether there was one.
+    fn remove_document(&self, kind: DocumentKind, name: &str) -> Answer<bool>;
 
     /// Deletes at most `limit` instances that ended before a moment, with everything they own.
     /// Answers how many.

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::event::Kind;
 use crate::expr::{Expr, Roots, Shape};
 use crate::id::InstanceId;
+use crate::log::Since;
 use crate::pattern;
 use crate::time::Timestamp;
 use crate::wait::Hears;
@@ -21,6 +22,7 @@ pub(crate) struct Terms {
     pub(crate) hears: Hears,
     pub(crate) filter: Option<Expr>,
     pub(crate) timeout: Option<Timeout>,
+    pub(crate) since: Since,
     pub(crate) race: Option<Arc<str>>,
     pub(crate) count: Option<u32>,
     pub(crate) distinct_by: Option<Expr>,
@@ -56,7 +58,15 @@ impl Terms {
     }
 
     fn of(hears: Hears) -> Self {
-        Self { hears, filter: None, timeout: None, race: None, count: None, distinct_by: None }
+        Self {
+            hears,
+            filter: None,
+            timeout: None,
+            since: Since::Start,
+            race: None,
+            count: None,
+            distinct_by: None,
+        }
     }
 
     pub(crate) fn hears(self, kind: Kind, pattern: &str) -> Result<Self> {
@@ -90,8 +100,8 @@ impl Terms {
 }
 
 /// Reads an expression about an event and the instance that waits for it.
-fn expression(what: &'static str, text: &str) -> Result<Expr> {
-    let event = ["id", "type", "payload", "source", "time"];
+pub(crate) fn expression(what: &'static str, text: &str) -> Result<Expr> {
+    let event = ["id", "type", "payload", "source", "time", "subject", "correlationId", "seq"];
     let roots = Roots::new()
         .with("event", Shape::fields(event))
         .with("workflow", Shape::fields(["id", "context"]))

@@ -25,6 +25,13 @@ impl Timestamp {
         Self(self.0.saturating_add(ms))
     }
 
+    /// This moment moved back.
+    #[must_use]
+    pub fn before(self, duration: Duration) -> Self {
+        let ms = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        Self(self.0.saturating_sub(ms))
+    }
+
     /// How long after `earlier` this moment is; zero when it is not after it.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {

@@ -7,6 +7,8 @@ use crate::event::{Buffered, Kind};
 use crate::expr::{Folded, Value};
 use crate::history::StepKind;
 use crate::id::{InstanceId, InstanceKey};
+use crate::index;
+use crate::log::Since;
 use crate::pattern;
 use crate::status::words;
 use crate::time::Timestamp;
@@ -41,6 +43,8 @@ pub struct NewWait {
     pub race: Option<Arc<str>>,
     /// How many it wants, if it is not just one.
     pub count: Option<Count>,
+    /// From when on published events count.
+    pub since: Since,
     /// When it gives up.
     pub timeout_at: Option<Timestamp>,
 }
@@ -162,6 +166,10 @@ pub struct Wait {
     pub race: Option<Arc<str>>,
     /// How many it wants, if it is not just one, and what it holds.
     pub count: Option<Count>,
+    /// The last published event that does not count.
+    pub since: i64,
+    /// Whether its look-back ended at `lookback.maxScanned`, with more to be read.
+    pub cut_short: bool,
     /// What became of it.
     pub status: WaitStatus,
     /// When it was reached.
@@ -181,9 +189,20 @@ impl Wait {
         self.takes(&Envelope::of(sent)).is_some()
     }
 
+    /// What it is found by when an event is published. None when it hears nothing that can be.
+    #[must_use]
+    pub fn entries(&self) -> Vec<index::Entry> {
+        match &self.hears {
+            Hears::Sent { kind: Kind::Event, pattern } => {
+                index::entries(pattern, self.filter.as_ref().map(|filter| &filter.folded))
+            }
+            Hears::Sent { .. } | Hears::Output { .. } => Vec::new(),
+        }
+    }
+
     /// How it takes something, if it wants it. A filter that fails on it does not want it.
     pub(crate) fn takes(&self, sent: &Envelope<'_>) -> Option<Taking> {
-        if !self.hears.covers(sent.kind(), sent.name()) {
+        if !self.hears.covers(sent.kind(), sent.name()) || !self.reaches(sent.seq()) {
             return None;
         }
         if let Some(filter) = &self.filter
@@ -198,6 +217,11 @@ impl Wait {
         }
         let is_last = count.held.len() + 1 >= count.needed as usize;
         Some(if is_last { Taking::Last } else { Taking::Held(distinct) })
+    }
+
+    /// Whether it looks back as far as this. What was addressed always counts.
+    fn reaches(&self, seq: Option<i64>) -> bool {
+        seq.is_none_or(|seq| seq > self.since)
     }
 
     fn holds(&self, filter: &Folding, sent: &Envelope<'_>) -> bool {
@@ -223,4 +247,13 @@ impl Wait {
         let (instance, step) = (&self.instance_id, &self.step);
         tracing::warn!(%instance, %step, expression = %folding.written, %error, "failed on an event");
     }
+}
+
+/// What to change about an open wait; what is not given stays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WaitEdit {
+    /// When it gives up, or that it does not.
+    pub timeout_at: Option<Option<Timestamp>>,
+    /// Which it wants, folded again, or that it wants all.
+    pub filter: Option<Option<Folding>>,
 }

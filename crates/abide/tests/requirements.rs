@@ -13,7 +13,7 @@ const PENDING: [&str; 2] = [
 ];
 
 /// What each part asks for: numbered rows, and labelled ones.
-const PARTS: [(char, u32); 3] = [('A', 21), ('B', 27), ('C', 18)];
+const PARTS: [(char, u32); 4] = [('A', 21), ('B', 27), ('C', 18), ('E', 17)];
 const LABELLED: [(&str, usize); 3] = [("A edge:", 4), ("B shipped:", 5), ("C pitfall:", 5)];
 
 fn root() -> PathBuf {

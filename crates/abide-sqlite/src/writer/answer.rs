@@ -1,7 +1,7 @@
 //! What a command of a batch is answered, once the batch is durable or taken back.
 
 use abide::store::{Claimed, Committed, Epoch, Started};
-use abide::{Delivered, Error, Instance, InstanceKey, Result, Wait};
+use abide::{Delivered, Document, Error, Instance, InstanceKey, Result, Verdict, Wait};
 
 use super::batch::Batch;
 use super::{Shared, split};
@@ -22,6 +22,9 @@ pub(super) enum Answer {
     FellDue(Reply<()>, Result<()>),
     Edited(Reply<Wait>, Result<Box<Wait>>),
     Pruned(Reply<usize>, Result<usize>),
+    Published(Reply<Verdict>, Result<Box<Verdict>>),
+    Put(Reply<Document>, Result<Box<Document>>),
+    Removed(Reply<bool>, Result<bool>),
     Read(Job),
 }
 
@@ -56,13 +59,29 @@ pub(super) fn execute(batch: &mut Batch<'_>, write: Write) -> (Answer, Option<ru
             let (result, failed) = split(batch.fall_due(&keys));
             (Answer::FellDue(reply, result), failed)
         }
-        Write::EditWait(id, timeout_at, reply) => {
-            let (result, failed) = split(batch.edit_wait(&id, timeout_at));
+        Write::EditWait(id, edit, reply) => {
+            let (result, failed) = split(batch.edit_wait(&id, &edit));
             (Answer::Edited(reply, result.map(Box::new)), failed)
         }
         Write::Prune(ended_before, limit, reply) => {
             let (result, failed) = split(batch.prune(ended_before, limit));
             (Answer::Pruned(reply, result), failed)
+        }
+        Write::Publish(publish, reply) => {
+            let (result, failed) = split(batch.publish(&publish));
+            (Answer::Published(reply, result.map(Box::new)), failed)
+        }
+        Write::PruneLog(retention, limit, reply) => {
+            let (result, failed) = split(batch.prune_log(retention, limit));
+            (Answer::Pruned(reply, result), failed)
+        }
+        Write::PutDocument(kind, name, body, reply) => {
+            let (result, failed) = split(batch.put_document(kind, &name, body));
+            (Answer::Put(reply, result.map(Box::new)), failed)
+        }
+        Write::RemoveDocument(kind, name, reply) => {
+            let (result, failed) = split(batch.remove_document(kind, &name));
+            (Answer::Removed(reply, result), failed)
         }
         Write::ReadAfter(job) => (Answer::Read(job), None),
     }
@@ -77,7 +96,8 @@ impl Batch<'_> {
         let Some(instance) = instance else { return Ok(None) };
         let id = instance.id.clone();
         let has_parent = instance.parent.is_some();
-        let epoch = self.claims.insert(key, id, instance.run, instance.next_seq, has_parent);
+        let Instance { run, next_seq, log_from, .. } = instance;
+        let epoch = self.claims.insert(key, id, run, next_seq, has_parent, log_from);
         let mail = self.mail_of(key)?;
         self.claims.note(key, |known| *known = mail);
         Ok(Some(Box::new((instance, epoch))))
@@ -100,6 +120,9 @@ impl Answer {
             Self::FellDue(reply, result) => drop(reply.send(result)),
             Self::Edited(reply, result) => drop(reply.send(result.map(|wait| *wait))),
             Self::Pruned(reply, result) => drop(reply.send(result)),
+            Self::Published(reply, result) => drop(reply.send(result.map(|verdict| *verdict))),
+            Self::Put(reply, result) => drop(reply.send(result.map(|document| *document))),
+            Self::Removed(reply, result) => drop(reply.send(result)),
             Self::Read(job) => shared.readers.read(job),
         }
     }
@@ -118,6 +141,9 @@ impl Answer {
             Self::FellDue(reply, _) => drop(reply.send(Err(error))),
             Self::Edited(reply, _) => drop(reply.send(Err(error))),
             Self::Pruned(reply, _) => drop(reply.send(Err(error))),
+            Self::Published(reply, _) => drop(reply.send(Err(error))),
+            Self::Put(reply, _) => drop(reply.send(Err(error))),
+            Self::Removed(reply, _) => drop(reply.send(Err(error))),
             Self::Read(job) => shared.readers.read(job),
         }
     }

@@ -9,6 +9,7 @@ use abide::store::Hint;
 use abide::{InstanceKey, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::caches::Caches;
 use super::hot::Hot;
 use super::{Limits, Shared};
 use crate::claims::Claims;
@@ -21,6 +22,7 @@ pub(super) struct Keys {
     pub(super) next_row: i64,
     pub(super) next_wait: i64,
     pub(super) next_inbox: i64,
+    pub(super) next_event: i64,
 }
 
 impl Keys {
@@ -34,12 +36,15 @@ impl Keys {
                     max(coalesce((SELECT max(key) FROM workflow_event_subscriptions), 0) + 1,
                         coalesce((SELECT value FROM meta WHERE name = 'next_wait'), 1)),
                     max(coalesce((SELECT max(key) FROM inbox), 0) + 1,
-                        coalesce((SELECT value FROM meta WHERE name = 'next_inbox'), 1))",
+                        coalesce((SELECT value FROM meta WHERE name = 'next_inbox'), 1)),
+                    max(coalesce((SELECT max(seq) FROM events), 0) + 1,
+                        coalesce((SELECT value FROM meta WHERE name = 'next_event'), 1))",
             [],
             |row| {
                 let (next_instance, next_row) = (row.get(0)?, row.get(1)?);
                 let (next_wait, next_inbox) = (row.get(2)?, row.get(3)?);
-                Ok(Self { next_instance, next_row, next_wait, next_inbox })
+                let next_event = row.get(4)?;
+                Ok(Self { next_instance, next_row, next_wait, next_inbox, next_event })
             },
         )
     }
@@ -61,6 +66,7 @@ pub(super) struct Batch<'w> {
     pub(super) connection: &'w Connection,
     pub(super) claims: &'w mut Claims,
     pub(super) keys: &'w mut Keys,
+    pub(super) caches: &'w mut Caches,
     /// The moment of everything in this batch.
     pub(super) now: Timestamp,
     pub(super) limits: Limits,
@@ -70,6 +76,8 @@ pub(super) struct Batch<'w> {
     pub(super) rows: u64,
     /// How many bytes of history were written.
     pub(super) bytes: usize,
+    /// Waits from this key on were just reached, and can't be found yet.
+    pub(super) unkeyed_from: i64,
     pub(super) hot: Hot<'w>,
 }
 
@@ -85,12 +93,24 @@ impl<'w> Batch<'w> {
         connection: &'w Connection,
         claims: &'w mut Claims,
         keys: &'w mut Keys,
+        caches: &'w mut Caches,
         shared: &Shared,
     ) -> rusqlite::Result<Self> {
         let hot = Hot::new(connection)?;
         let (now, limits) = (shared.clock.now(), shared.limits);
-        let hints = Vec::new();
-        Ok(Self { connection, claims, keys, now, limits, hints, rows: 0, bytes: 0, hot })
+        Ok(Self {
+            connection,
+            claims,
+            keys,
+            caches,
+            now,
+            limits,
+            hints: Vec::new(),
+            rows: 0,
+            bytes: 0,
+            unkeyed_from: i64::MAX,
+            hot,
+        })
     }
 
     /// Writes a history row. Whoever calls it keeps the claim's numbers right.
@@ -178,17 +198,36 @@ impl<'w> Batch<'w> {
         &mut self,
         part: impl FnOnce(&mut Self) -> Result<T, Trouble>,
     ) -> Result<T, Trouble> {
-        let (mark, hints) = (self.claims.mark(), self.hints.len());
+        self.within_savepoint(part, Result::is_ok)
+    }
+
+    /// Runs a part of the batch and takes it back: what would come of it?
+    pub(super) fn tried<T>(
+        &mut self,
+        part: impl FnOnce(&mut Self) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        self.within_savepoint(part, |_| false)
+    }
+
+    fn within_savepoint<T>(
+        &mut self,
+        part: impl FnOnce(&mut Self) -> Result<T, Trouble>,
+        stays: impl FnOnce(&Result<T, Trouble>) -> bool,
+    ) -> Result<T, Trouble> {
+        let (mark, caches, hints) = (self.claims.mark(), self.caches.mark(), self.hints.len());
         let (keys, rows) = (*self.keys, self.rows);
         self.connection.prepare_cached("SAVEPOINT part")?.execute([])?;
         let result = part(self);
-        if let Err(Trouble::Refused(_)) = &result {
+        // What failed takes the whole transaction with it.
+        let has_failed = matches!(&result, Err(Trouble::Failed(_)));
+        if !has_failed && !stays(&result) {
             self.connection.prepare_cached("ROLLBACK TO part")?.execute([])?;
             self.claims.undo_to(mark);
+            self.caches.undo_to(caches);
             self.hints.truncate(hints);
             (*self.keys, self.rows) = (keys, rows);
         }
-        if !matches!(&result, Err(Trouble::Failed(_))) {
+        if !has_failed {
             self.connection.prepare_cached("RELEASE part")?.execute([])?;
         }
         result

@@ -20,6 +20,8 @@ pub(super) struct Speaker {
     pub(super) has_parent: bool,
     /// Whether it knew of everything that arrived when it decided to rest.
     pub(super) may_park: bool,
+    /// The last published event before its run was accepted.
+    pub(super) log_from: i64,
     /// Whether it may have open waits or something buffered.
     pub(super) has_mail: bool,
 }
@@ -29,6 +31,11 @@ impl Batch<'_> {
     /// with each of them.
     pub(super) fn commit(&mut self, commit: &Commit, text: &str) -> Result<Committed, Trouble> {
         let transition = &*commit.transition;
+        if !self.caches.fanouts.is_empty()
+            && self.claims.held(commit.key, commit.epoch, commit.run).is_some()
+        {
+            self.settle_first(commit.key)?;
+        }
         let has_quiet = self.claims.get(commit.key).is_some_and(|claim| claim.mail.quiet);
         if is_history_only(transition) && !has_quiet {
             let numbered = transition.entries.numbered();
@@ -47,7 +54,8 @@ impl Batch<'_> {
         refuse_parked_end(transition)?;
         let (key, run, has_parent) = (commit.key, commit.run, claim.has_parent);
         let (may_park, has_mail) = (claim.arrived <= commit.heard, claim.mail.is_any());
-        let speaker = Speaker { key, id: claim.id.clone(), run, has_parent, may_park, has_mail };
+        let (id, log_from) = (claim.id.clone(), claim.log_from);
+        let speaker = Speaker { key, id, run, has_parent, may_park, log_from, has_mail };
         // Only what reads waits or other instances can be refused after it has written.
         let reads = !transition.children.is_empty()
             || has_quiet
@@ -102,7 +110,10 @@ impl Batch<'_> {
         }
         let has_quiet = self.claims.get(key).is_some_and(|claim| claim.mail.quiet);
         if has_events(transition) || has_quiet {
-            self.apply_events(speaker, transition)?;
+            let goes_on = self.apply_events(speaker, transition)?;
+            if !goes_on {
+                return Ok(());
+            }
         }
         let has_mail = speaker.has_mail || has_events(transition);
         if has_mail && (transition.park.is_some() || has_events(transition)) {

@@ -9,7 +9,7 @@ use super::batch::{Batch, Head};
 use super::commit::Speaker;
 use super::meet::Tale;
 use crate::failure::Trouble;
-use crate::row;
+use crate::{row, waits};
 
 impl Batch<'_> {
     pub(super) fn control(
@@ -18,6 +18,11 @@ impl Batch<'_> {
         control: &Control,
     ) -> Result<Box<Instance>, Trouble> {
         self.guarded(|batch| {
+            if !batch.caches.fanouts.is_empty()
+                && let Some(key) = row::key_of(batch.connection, id.as_str())?
+            {
+                batch.settle_first(key)?;
+            }
             let gone = || Error::InstanceNotFound { id: id.clone() };
             let instance = row::instance_by_id(batch.connection, id)?.ok_or_else(gone)?;
             batch.decide(&instance, control)?;
@@ -34,6 +39,7 @@ impl Batch<'_> {
     fn terminate_children(&mut self, top: &Instance, how: &Terminate) -> Result<(), Trouble> {
         let mut told = self.below(top, how)?;
         while let Some((key, how)) = told.pop() {
+            self.settle_first(key)?;
             let Some(child) = row::instance_by_key(self.connection, key)? else { continue };
             self.decide(&child, &Control::Terminate(how.clone()))?;
             told.append(&mut self.below(&child, &how)?);
@@ -78,7 +84,9 @@ impl Batch<'_> {
                 self.happen(key, vec![entry])?;
                 let (id, run) = (instance.id.clone(), instance.run);
                 let has_parent = instance.parent.is_some();
-                let speaker = Speaker { key, id, run, has_parent, may_park: true, has_mail: false };
+                let log_from = instance.log_from;
+                let (may_park, has_mail) = (true, false);
+                let speaker = Speaker { key, id, run, has_parent, may_park, log_from, has_mail };
                 self.end(&speaker, &end)
             }
             Decision::Compensate(entry) => {
@@ -99,7 +107,14 @@ impl Batch<'_> {
     fn let_go(&mut self, instance: &Instance, restart: &Control) -> Result<i64, Trouble> {
         if matches!(restart, Control::Restart { from_step: None }) {
             self.remember_keys()?;
+            for wait in waits::open(self.connection, instance.key)? {
+                self.unkey_wait(&wait)?;
+            }
             self.forget_mail(instance.key)?;
+            let mut update = self
+                .connection
+                .prepare_cached("UPDATE instances SET log_from = ?2 WHERE key = ?1")?;
+            update.execute([instance.key.0, self.last_event()])?;
             return Ok(instance.next_seq);
         }
         let mut tale = Tale::new();

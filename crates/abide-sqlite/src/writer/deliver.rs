@@ -13,7 +13,6 @@ use super::commit::Speaker;
 use super::inbox::State;
 use super::meet::{Open, Tale};
 use crate::failure::Trouble;
-use crate::waits;
 
 impl Batch<'_> {
     /// Accepts a delivery, answers it as the first time, or refuses it before anything is written.
@@ -21,17 +20,14 @@ impl Batch<'_> {
         let Some((key, status)) = self.addressee(&delivery.to)? else {
             return Err(Error::InstanceNotFound { id: delivery.to.clone() }.into());
         };
+        self.settle_first(key)?;
         // Nobody looks for what is known not to be there.
         let mail = self.claims.mail(key);
         let first = if mail.received { self.answered(key, &delivery.id)? } else { None };
         if let Some(first) = first {
             return Ok(first);
         }
-        let open = match (mail.open, &mail.only) {
-            (0, _) => Vec::new(),
-            (_, Some(only)) => vec![Wait::clone(only)],
-            (_, None) => waits::open(self.connection, key)?,
-        };
+        let open = self.open_at(key)?;
         let is_late = |wait: &Wait| has_expired(wait, self.now);
         let is_due = open.iter().any(is_late) || (mail.kept && self.has_ripe(key)?);
         // To meet a counted wait is to read what it holds, which may be damaged.

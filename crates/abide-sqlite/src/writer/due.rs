@@ -29,6 +29,7 @@ impl Batch<'_> {
     }
 
     fn fall_due_at(&mut self, key: InstanceKey) -> Result<(), Trouble> {
+        self.settle_first(key)?;
         if self.head(key)?.is_none() {
             return Ok(());
         }
@@ -48,6 +49,7 @@ impl Batch<'_> {
         open: &mut Open,
         tale: &mut Tale,
     ) -> Result<(), Trouble> {
+        self.look_before_giving_up(key, open)?;
         self.ripen(key, open, tale)?;
         let now = self.now;
         let is_late = |wait: &Wait| has_expired(wait, now);

@@ -119,7 +119,7 @@ impl Batch<'_> {
             "SELECT EXISTS (SELECT 1 FROM workflow_event_subscriptions
                       WHERE workflow_instance_id = (SELECT id FROM instances WHERE key = ?1)
                         AND run = ?2 AND status = 'fulfilled'
-                        AND fulfilled_by_event_id = (SELECT id FROM inbox WHERE key = ?3))
+                        AND fulfilled_by_entry = ?3)
                  OR EXISTS (SELECT 1 FROM held h
                       JOIN workflow_event_subscriptions w ON w.key = h.wait
                      WHERE h.entry = ?3 AND w.run = ?2 AND w.status = 'fulfilled'),

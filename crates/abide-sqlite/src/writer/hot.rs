@@ -7,6 +7,8 @@ pub(super) struct Hot<'w> {
     pub(super) append: CachedStatement<'w>,
     pub(super) insert_instance: CachedStatement<'w>,
     pub(super) insert_wait: CachedStatement<'w>,
+    pub(super) insert_key: CachedStatement<'w>,
+    pub(super) delete_key: CachedStatement<'w>,
     pub(super) insert_sent: CachedStatement<'w>,
     pub(super) fulfil: CachedStatement<'w>,
     pub(super) wake: CachedStatement<'w>,
@@ -24,19 +26,26 @@ impl<'w> Hot<'w> {
                 "INSERT INTO instances (key, id, workflow, version, run, phase, input, correlation_id,
                  parent_key, parent_id, parent_run, parent_step, parent_awaited, tags,
                  created_at, updated_at, wake_at, queued_reason, timeout_ms, timeout_at,
-                 run_seq)
+                 run_seq, log_from)
              VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15, ?16,
-                 ?17, ?18, ?19)
+                 ?17, ?18, ?19, ?20)
              ON CONFLICT (id) DO NOTHING",
             )?,
             insert_wait: connection.prepare_cached(
                 "INSERT INTO workflow_event_subscriptions (key, id, instance, workflow_instance_id,
                  run, kind, event_pattern, output_of, status, timeout_at, created_at,
                  wait_step_id, race, needed, filter_condition, filter_folded, distinct_by,
-                 distinct_folded)
+                 distinct_folded, since)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18)
+                 ?18, ?19)
              ON CONFLICT (id) DO NOTHING",
+            )?,
+            insert_key: connection.prepare_cached(
+                "INSERT INTO subscription_keys (shape, key, wait, instance)
+             VALUES (?1, ?2, ?3, ?4)",
+            )?,
+            delete_key: connection.prepare_cached(
+                "DELETE FROM subscription_keys WHERE shape = ?1 AND key = ?2 AND wait = ?3",
             )?,
             insert_sent: connection.prepare_cached(
                 "INSERT INTO inbox (key, instance, nth, id, kind, name, payload, size, received_at,
@@ -45,7 +54,8 @@ impl<'w> Hot<'w> {
             )?,
             fulfil: connection.prepare_cached(
                 "UPDATE workflow_event_subscriptions
-                SET status = 'fulfilled', fulfilled_at = ?2, fulfilled_by_event_id = ?3
+                SET status = 'fulfilled', fulfilled_at = ?2, fulfilled_by_event_id = ?3,
+                    fulfilled_by_entry = ?4
               WHERE key = ?1",
             )?,
             wake: connection.prepare_cached(

@@ -39,7 +39,7 @@ impl State {
         matches!(self, Self::Pending | Self::Delayed | Self::Held)
     }
 
-    fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Delayed => "delayed",
@@ -121,7 +121,8 @@ impl Batch<'_> {
         id: &Arc<str>,
     ) -> Result<Option<Delivered>, Trouble> {
         let mut select = self.connection.prepare_cached(
-            "SELECT delivered, buffered FROM inbox WHERE instance = ?1 AND id = ?2",
+            "SELECT delivered, buffered FROM inbox
+              WHERE instance = ?1 AND id = ?2 AND log IS NULL",
         )?;
         let answer = select.query_row(params![key.0, &**id], |row| {
             let event_id = Arc::clone(id);
@@ -139,11 +140,12 @@ impl Batch<'_> {
         Ok(select.query_row([key.0], |row| row.get(0))?)
     }
 
-    /// Whether something is in the buffer.
-    pub(super) fn is_pending(&self, entry: i64) -> Result<bool, Trouble> {
+    /// Whether an entry is where it is thought to be.
+    pub(super) fn is_in(&self, entry: i64, state: State) -> Result<bool, Trouble> {
         let mut select =
-            self.connection.prepare_cached("SELECT state = 'pending' FROM inbox WHERE key = ?1")?;
-        Ok(select.query_row([entry], |row| row.get(0)).optional()?.unwrap_or(false))
+            self.connection.prepare_cached("SELECT state = ?2 FROM inbox WHERE key = ?1")?;
+        let found = select.query_row(params![entry, state.as_str()], |row| row.get(0));
+        Ok(found.optional()?.unwrap_or(false))
     }
 
     /// What was sent without waking and is visible.
@@ -158,14 +160,6 @@ impl Batch<'_> {
             [key.0, self.now.0],
         )?;
         Ok(found.iter().map(Candidate::of).collect())
-    }
-
-    /// The key of something that was sent, by its id.
-    pub(super) fn entry_of(&self, key: InstanceKey, id: &str) -> Result<Option<i64>, Trouble> {
-        let mut select = self
-            .connection
-            .prepare_cached("SELECT key FROM inbox WHERE instance = ?1 AND id = ?2")?;
-        Ok(select.query_row(params![key.0, id], |row| row.get(0)).optional()?)
     }
 
     /// What an instance keeps for later, read from indexes alone, without what this delivery
@@ -225,7 +219,7 @@ impl Batch<'_> {
             sent.received_at.0,
             sent.visible_at.unwrap_or(sent.received_at).0,
             (state == State::Consumed).then_some(self.now.0),
-            sent.source.as_ref().map(abide::InstanceId::as_str),
+            sent.source.as_deref(),
             delivery.wake,
             sent.buffer.as_str(),
             state.as_str(),
@@ -360,14 +354,15 @@ impl Batch<'_> {
     /// What became visible by now, in order, and whether it wakes.
     pub(super) fn ripe(&self, key: InstanceKey) -> Result<Vec<(Buffered, bool)>, Trouble> {
         let mut select = self.connection.prepare_cached(
-            "SELECT key, id, kind, name, payload, received_at, visible_at, source, buffer, wake
+            "SELECT key, id, kind, name, payload, received_at, visible_at, source, buffer, log,
+                    place, wake
                FROM inbox WHERE instance = ?1 AND state = 'delayed' AND visible_at <= ?2
               ORDER BY visible_at, key",
         )?;
         let mut rows = select.query([key.0, self.now.0])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            found.push((inbox::buffered(row)?, row.get(9)?));
+            found.push((inbox::buffered(row)?, row.get(11)?));
         }
         Ok(found)
     }

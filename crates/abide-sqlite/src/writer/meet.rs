@@ -12,7 +12,7 @@ use abide::{Buffered, Error, Hears, InstanceKey, Json, Timestamp, Wait};
 use super::batch::Batch;
 use super::inbox::{Candidate, State};
 use crate::failure::Trouble;
-use crate::inbox;
+use crate::{inbox, waits};
 
 /// The history of what happens to one instance in one verb.
 pub(super) type Tale = Vec<Entry>;
@@ -47,6 +47,10 @@ impl Open {
         self.0.push(wait);
     }
 
+    pub(super) fn wait_mut(&mut self, place: usize) -> &mut Wait {
+        &mut self.0[place]
+    }
+
     pub(super) fn place(&self, key: i64) -> Option<usize> {
         self.0.iter().position(|wait| wait.key == key)
     }
@@ -63,7 +67,7 @@ impl Open {
     }
 
     /// Whom something meets, of those that may have it. Others may lose a race to these.
-    fn meet(
+    pub(super) fn meet(
         &self,
         sent: &Buffered,
         may_have: impl Fn(&Wait) -> bool,
@@ -102,6 +106,16 @@ pub(super) fn heard(wait: &Wait, visible_at: Timestamp) -> bool {
 }
 
 impl Batch<'_> {
+    /// The open waits of an instance, oldest first. Nobody looks for what is known not to be there.
+    pub(super) fn open_at(&self, key: InstanceKey) -> Result<Vec<Wait>, Trouble> {
+        let mail = self.claims.mail(key);
+        match (mail.open, &mail.only) {
+            (0, _) => Ok(Vec::new()),
+            (_, Some(only)) => Ok(vec![Wait::clone(only)]),
+            (_, None) => waits::open(self.connection, key),
+        }
+    }
+
     /// Lets those waits that may have it meet an entry that is there. What meets one is consumed,
     /// or held until there is enough of it.
     pub(super) fn offer(
@@ -130,7 +144,7 @@ impl Batch<'_> {
         for place in &met.fulfils {
             let wait = &open.0[*place];
             let held = self.consume_held(wait)?;
-            self.close_fulfilled(wait, Some(&by.id))?;
+            self.close_fulfilled(wait, Some(by))?;
             settled.done.push((wait.key, fulfilled(wait, &held, by)));
         }
         for (place, distinct) in &met.held_by {
@@ -208,7 +222,9 @@ impl Batch<'_> {
         let mut found = BTreeSet::new();
         let at_most = open.appetite();
         for wait in open.0.iter().filter(|wait| looks(wait)) {
+            // What came from the log may lie before what it looks back to.
             let is_picky = wait.filter.is_some()
+                || wait.since > 0
                 || wait.count.as_ref().is_some_and(|count| count.distinct_by.is_some());
             if let Hears::Sent { kind, pattern } = &wait.hears {
                 let at_most = if is_picky { usize::MAX } else { at_most };

@@ -38,6 +38,7 @@ impl Batch<'_> {
         )?;
         let now = self.now;
         for wait in open.iter().filter(|wait| !has_expired(wait, now)) {
+            self.settle_first(wait.instance)?;
             let mut open = match wait.race {
                 Some(_) => Open::of(waits::open(self.connection, wait.instance)?),
                 None => Open::of(vec![wait.clone()]),

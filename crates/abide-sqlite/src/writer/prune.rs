@@ -6,6 +6,9 @@ use rusqlite::params;
 use super::batch::{Batch, Keys};
 use crate::failure::Trouble;
 
+/// The longest that a window of a trigger may still count after its last instance has gone: 30 days.
+const WINDOW_MS: i64 = 30 * 24 * 60 * 60 * 1000;
+
 impl Batch<'_> {
     pub(super) fn prune(
         &mut self,
@@ -27,7 +30,11 @@ impl Batch<'_> {
         let mut rows = self.connection.prepare_cached("DELETE FROM history WHERE instance = ?1")?;
         let mut instance =
             self.connection.prepare_cached("DELETE FROM instances WHERE key = ?1")?;
+        let mut windows = self
+            .connection
+            .prepare_cached("DELETE FROM windows WHERE instance = ?1 AND opened_at < ?2")?;
         for key in &keys {
+            windows.execute([*key, self.now.0.saturating_sub(WINDOW_MS)])?;
             self.forget_mail(InstanceKey(*key))?;
             rows.execute([key])?;
             instance.execute([key])?;
@@ -58,11 +65,12 @@ impl Batch<'_> {
     pub(super) fn remember_keys(&self) -> Result<(), Trouble> {
         let mut upsert = self.connection.prepare_cached(
             "INSERT INTO meta (name, value)
-             VALUES ('next_instance', ?1), ('next_row', ?2), ('next_wait', ?3), ('next_inbox', ?4)
+             VALUES ('next_instance', ?1), ('next_row', ?2), ('next_wait', ?3),
+                    ('next_inbox', ?4), ('next_event', ?5)
              ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         )?;
-        let Keys { next_instance, next_row, next_wait, next_inbox } = *self.keys;
-        upsert.execute([next_instance, next_row, next_wait, next_inbox])?;
+        let Keys { next_instance, next_row, next_wait, next_inbox, next_event } = *self.keys;
+        upsert.execute([next_instance, next_row, next_wait, next_inbox, next_event])?;
         Ok(())
     }
 }

@@ -1,10 +1,11 @@
 //! Waits that a workflow reached, and what every commit looks at.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use abide::meeting::{expired, has_expired, taken};
-use abide::{Buffered, Error, Hears, NewTake, NewWait, Wait, WaitStatus};
+use abide::{Buffered, Error, Hears, InstanceKey, NewTake, NewWait, Wait, WaitStatus};
 use rusqlite::params;
 
 use super::batch::Batch;
@@ -27,14 +28,14 @@ impl Batch<'_> {
         returned: &[Buffered],
     ) -> Result<(), Trouble> {
         let key = speaker.key;
-        let Mail { kept, quiet, .. } = self.claims.mail(key);
+        let Mail { quiet, .. } = self.claims.mail(key);
         if new.is_empty() && returned.is_empty() && !quiet {
             return Ok(());
         }
         let mut again = BTreeSet::new();
         for entry in returned {
             // It may have been taken meanwhile.
-            if self.is_pending(entry.key)? {
+            if self.is_in(entry.key, State::Pending)? {
                 again.insert(Candidate::of(entry));
             }
         }
@@ -42,7 +43,28 @@ impl Batch<'_> {
             again.extend(self.quiet(key)?);
         }
         let before = if again.is_empty() { vec![] } else { waits::open(self.connection, key)? };
-        let mut open = Open::of(before);
+        let first = self.keys.next_wait;
+        // Nobody has to find those that are met at once.
+        self.unkeyed_from = first;
+        let reached = self.reach_all(speaker, new, Open::of(before), &again);
+        self.unkeyed_from = i64::MAX;
+        let open = reached?;
+        for wait in open.waits().iter().filter(|wait| wait.key >= first) {
+            self.key_wait(wait)?;
+        }
+        Ok(())
+    }
+
+    /// Answers with the waits that are open then.
+    fn reach_all(
+        &mut self,
+        speaker: &Speaker,
+        new: &[NewWait],
+        mut open: Open,
+        again: &BTreeSet<Candidate>,
+    ) -> Result<Open, Trouble> {
+        let key = speaker.key;
+        let Mail { kept, quiet, .. } = self.claims.mail(key);
         let first = self.keys.next_wait;
         self.register(speaker, new, &mut open)?;
         let mut settled = Vec::new();
@@ -57,20 +79,24 @@ impl Batch<'_> {
         if quiet && !self.has_quiet(key)? {
             self.claims.note(key, |mail| mail.quiet = false);
         }
-        self.decide_new(speaker, first, &mut open, settled)
+        let mut looked = self.look_back(key, &mut open, |wait| wait.key >= first)?;
+        settled.append(&mut looked.settled);
+        self.conclude(key, first..self.keys.next_wait, &mut open, settled, &looked.held)?;
+        Ok(open)
     }
 
     /// Decides what nothing in the buffer met: an output that is there already, or a deadline that
     /// has passed. Then all of it is told in the order of the waits, not of what they met.
-    fn decide_new(
+    pub(super) fn conclude(
         &mut self,
-        speaker: &Speaker,
-        first: i64,
+        key: InstanceKey,
+        reached: Range<i64>,
         open: &mut Open,
         mut settled: Vec<Settled>,
+        held: &[Buffered],
     ) -> Result<(), Trouble> {
         let (mut freed, mut gave_up) = (Vec::new(), Settled::default());
-        for wait in first..self.keys.next_wait {
+        for wait in reached {
             let Some(place) = open.place(wait) else { continue };
             let wait = &open.waits()[place];
             let output = match &wait.hears {
@@ -94,8 +120,9 @@ impl Batch<'_> {
             done.extend(settled.done);
         }
         let mut tale: Tale = lost.into_values().chain(done.into_values()).collect();
-        self.return_to(speaker.key, open, freed, &mut tale)?;
-        self.happen(speaker.key, tale)
+        self.tell_held(held, &mut tale)?;
+        self.return_to(key, open, freed, &mut tale)?;
+        self.happen(key, tale)
     }
 
     fn register(
@@ -116,6 +143,8 @@ impl Batch<'_> {
                 filter: new.filter.clone(),
                 race: new.race.clone(),
                 count: new.count.clone(),
+                since: self.since(new.since, speaker.log_from)?,
+                cut_short: false,
                 status: WaitStatus::Active,
                 created_at: self.now,
                 timeout_at: new.timeout_at,
@@ -156,6 +185,7 @@ impl Batch<'_> {
             filter.map(|filter| filter.folded.to_string()),
             distinct_by.map(|by| &*by.written),
             distinct_by.map(|by| by.folded.to_string()),
+            wait.since,
         ])?;
         if inserted == 0 {
             let message = format!("{:?} is the id of another wait", wait.id);

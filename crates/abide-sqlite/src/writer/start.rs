@@ -5,11 +5,15 @@ use std::time::Duration;
 use abide::history::Entries;
 use abide::lifecycle;
 use abide::store::{IfExists, Started};
-use abide::{Error, Hears, InstanceKey, NewInstance, Parent, Park, Phase, Timestamp, Transition};
+use abide::{
+    Error, Hears, InstanceKey, NewInstance, NewWait, Parent, Park, Phase, Published, Since,
+    Timestamp, Transition,
+};
 use rusqlite::params;
 
 use super::batch::{Batch, Head};
 use super::commit::{Speaker, refuse_parked_end};
+use super::inbox::State;
 use crate::failure::Trouble;
 use crate::row;
 
@@ -62,7 +66,8 @@ impl Batch<'_> {
     fn start_one(&mut self, new: &NewInstance, if_exists: IfExists) -> Result<Started, Trouble> {
         new.first.as_ref().map_or(Ok(()), refuse_parked_end)?;
         let later = new.start_at.filter(|start_at| *start_at > self.now);
-        let Some(key) = self.insert(new, later, None)? else {
+        let by = self.started_by(new.consumes)?;
+        let Some(key) = self.insert(new, later, None, by.as_ref())? else {
             return match (if_exists, row::key_of(self.connection, new.id.as_str())?) {
                 (IfExists::Return, Some(key)) => Ok(Started::Existing(key)),
                 _ => Err(Error::AlreadyExists { id: new.id.clone() }.into()),
@@ -71,9 +76,10 @@ impl Batch<'_> {
         if later.is_some() {
             return Ok(Started::Queued(key));
         }
+        let log_from = by.map_or(self.last_event(), |by| by.seq);
         let next_seq = self.open_history(key, new)?;
-        let epoch = self.claims.insert(key, new.id.clone(), 1, next_seq, false);
-        self.apply_first(key, new, false)?;
+        let epoch = self.claims.insert(key, new.id.clone(), 1, next_seq, false, log_from);
+        self.apply_first(key, new, false, log_from)?;
         Ok(Started::Running { key, epoch, created_at: self.now })
     }
 
@@ -85,14 +91,22 @@ impl Batch<'_> {
         parent: &Parent,
     ) -> Result<Option<InstanceKey>, Trouble> {
         new.first.as_ref().map_or(Ok(()), refuse_parked_end)?;
-        let Some(key) = self.insert(new, None, Some(parent))? else { return Ok(None) };
+        let by = self.started_by(new.consumes)?;
+        let Some(key) = self.insert(new, None, Some(parent), by.as_ref())? else {
+            return Ok(None);
+        };
         self.open_history(key, new)?;
-        self.apply_first(key, new, true)?;
+        let log_from = by.map_or(self.last_event(), |by| by.seq);
+        self.apply_first(key, new, true, log_from)?;
         Ok(Some(key))
     }
 
     /// Writes the first history row; answers with the number after it.
-    fn open_history(&mut self, key: InstanceKey, new: &NewInstance) -> Result<i64, Trouble> {
+    pub(super) fn open_history(
+        &mut self,
+        key: InstanceKey,
+        new: &NewInstance,
+    ) -> Result<i64, Trouble> {
         let nothing = Entries::default();
         let entries = new.first.as_ref().map_or(&nothing, |first| &first.entries);
         let text = entries.text_after(&lifecycle::started(&new.input));
@@ -106,21 +120,24 @@ impl Batch<'_> {
         key: InstanceKey,
         new: &NewInstance,
         has_parent: bool,
+        log_from: i64,
     ) -> Result<(), Trouble> {
         let Some(first) = &new.first else { return Ok(()) };
         let id = new.id.clone();
         // It was inserted the way it parks.
-        let speaker = Speaker { key, id, run: 1, has_parent, may_park: false, has_mail: false };
+        let (may_park, has_mail) = (false, false);
+        let speaker = Speaker { key, id, run: 1, has_parent, may_park, log_from, has_mail };
         self.apply(&speaker, first)
     }
 
     /// Inserts the row of an instance; `None` when its id is taken, which the index finds out on
-    /// the way.
-    fn insert(
+    /// the way. The event that it was started by is consumed.
+    pub(super) fn insert(
         &mut self,
         new: &NewInstance,
         later: Option<Timestamp>,
         parent: Option<&Parent>,
+        by: Option<&Published>,
     ) -> Result<Option<InstanceKey>, Trouble> {
         let key = self.keys.next_instance;
         let park = match (later, new.first.as_ref().and_then(|first| first.park.as_ref())) {
@@ -133,6 +150,7 @@ impl Batch<'_> {
             (None, None) => Park { phase: Phase::Running, wake_at: None, reason: None },
         };
         let timeout_at = new.timeout.map(|timeout| later.unwrap_or(self.now).after(timeout).0);
+        let log_from = by.map_or(self.last_event(), |by| by.seq);
         let inserted = self.hot.insert_instance.execute(params![
             key,
             new.id.as_str(),
@@ -153,17 +171,32 @@ impl Batch<'_> {
             new.timeout.map(millis),
             timeout_at,
             FIRST_SEQ,
+            log_from,
         ])?;
-        Ok((inserted == 1).then(|| self.keys.instance()))
+        if inserted == 0 {
+            return Ok(None);
+        }
+        let key = self.keys.instance();
+        if let Some(by) = by {
+            self.take_in(key, by, State::Consumed)?;
+            self.want(by.seq)?;
+        }
+        Ok(Some(key))
     }
 }
 
 /// Whether the first transition of an instance at most registers waits. It has no mail to read yet.
 fn only_registers(new: &NewInstance) -> bool {
+    if new.consumes.is_some() {
+        return false;
+    }
     let Some(first) = &new.first else { return true };
-    let Transition { cancels, outputs, sends, takes, children, waits, .. } = first;
-    let others = cancels.len() + outputs.len() + sends.len() + takes.len() + children.len();
-    others == 0 && waits.iter().all(|wait| matches!(wait.hears, Hears::Sent { .. }))
+    let Transition { cancels, outputs, sends, publishes, takes, children, waits, .. } = first;
+    let others = cancels.len() + outputs.len() + sends.len() + publishes.len() + takes.len();
+    // It can only look back to what came before it.
+    let looks_back = |wait: &NewWait| !matches!(wait.since, Since::Start | Since::Now);
+    let reads = |wait: &NewWait| matches!(wait.hears, Hears::Output { .. }) || looks_back(wait);
+    others + children.len() == 0 && !waits.iter().any(reads)
 }
 
 fn millis(duration: Duration) -> i64 {

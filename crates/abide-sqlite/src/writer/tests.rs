@@ -4,11 +4,16 @@ use abide::history::{Entries, Entry, EntryKind};
 use abide::store::{Commit, Committed, IfExists, Started, Store};
 use abide::{
     Buffer, Delivery, Error, Hears, InstanceId, Json, Kind, NewInstance, NewWait, OnTerminal, Park,
-    Phase, Transition,
+    Phase, Since, Transition,
 };
 use rusqlite::ffi;
 
 use crate::SqliteStore;
+
+mod lookbacks;
+mod pieces;
+mod publishing;
+mod storms;
 
 fn new(id: &str) -> NewInstance {
     NewInstance {
@@ -20,6 +25,7 @@ fn new(id: &str) -> NewInstance {
         tags: vec![],
         start_at: None,
         timeout: None,
+        consumes: None,
         first: None,
     }
 }
@@ -82,6 +88,7 @@ async fn what_a_failed_commit_found_quietly_is_found_by_the_next() {
         filter: None,
         race: None,
         count: None,
+        since: Since::Start,
         timeout_at: None,
     };
     let first = Some(Transition { waits: vec![wait], ..Transition::default() });

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use abide::meeting::cancelled;
-use abide::{Buffered, Error, InstanceKey, Timestamp, Transition, Wait, WaitStatus};
+use abide::{Buffered, InstanceKey, Transition, Wait, WaitStatus};
 use rusqlite::params;
 
 use super::batch::Batch;
 use super::commit::Speaker;
 use super::meet::Tale;
 use crate::failure::Trouble;
-use crate::row;
 use crate::waits::{self, select_waits};
 
 /// Whether a transition has to do with waits, buffer or outputs.
@@ -19,16 +18,18 @@ pub(super) fn has_events(transition: &Transition) -> bool {
         || !transition.takes.is_empty()
         || !transition.cancels.is_empty()
         || !transition.sends.is_empty()
+        || !transition.publishes.is_empty()
         || !transition.outputs.is_empty()
 }
 
 impl Batch<'_> {
-    /// Applies what a transition has to do with events, in the order of the rules.
+    /// Applies what a transition has to do with events, in the order of the rules. `false` when
+    /// what it published ended the instance, and the rest with it.
     pub(super) fn apply_events(
         &mut self,
         speaker: &Speaker,
         transition: &Transition,
-    ) -> Result<(), Trouble> {
+    ) -> Result<bool, Trouble> {
         let returned = self.cancel_waits(speaker, &transition.cancels)?;
         for (key, value) in &transition.outputs {
             self.set_output(speaker, key, value)?;
@@ -36,17 +37,29 @@ impl Batch<'_> {
         for send in &transition.sends {
             self.send(speaker, send)?;
         }
+        for publish in &transition.publishes {
+            self.publish_for(speaker, publish)?;
+            if self.head(speaker.key)?.is_none() {
+                return Ok(false);
+            }
+        }
         for take in &transition.takes {
             self.take(speaker, take)?;
         }
-        self.reach(speaker, &transition.waits, &returned)
+        self.reach(speaker, &transition.waits, &returned)?;
+        Ok(true)
     }
 
     /// An open wait is met.
-    pub(super) fn close_fulfilled(&mut self, wait: &Wait, by: Option<&str>) -> Result<(), Trouble> {
-        self.hot.fulfil.execute(params![wait.key, self.now.0, by])?;
+    pub(super) fn close_fulfilled(
+        &mut self,
+        wait: &Wait,
+        by: Option<&Buffered>,
+    ) -> Result<(), Trouble> {
+        let (id, entry) = (by.map(|by| &*by.id), by.map(|by| by.key));
+        self.hot.fulfil.execute(params![wait.key, self.now.0, id, entry])?;
         self.claims.closed(wait.instance);
-        Ok(())
+        self.unkey_wait(wait)
     }
 
     /// An open wait gives up.
@@ -56,19 +69,21 @@ impl Batch<'_> {
         )?;
         update.execute([wait.key])?;
         self.claims.closed(wait.instance);
-        Ok(())
+        self.unkey_wait(wait)
     }
 
     /// A wait, open or met, is called off.
     pub(super) fn call_off(&mut self, wait: &Wait) -> Result<(), Trouble> {
         let mut update = self.connection.prepare_cached(
             "UPDATE workflow_event_subscriptions
-                SET status = 'cancelled', fulfilled_at = NULL, fulfilled_by_event_id = NULL
+                SET status = 'cancelled', fulfilled_at = NULL, fulfilled_by_event_id = NULL,
+                    fulfilled_by_entry = NULL
               WHERE key = ?1",
         )?;
         update.execute([wait.key])?;
         if wait.status == WaitStatus::Active {
             self.claims.closed(wait.instance);
+            self.unkey_wait(wait)?;
         }
         Ok(())
     }
@@ -90,17 +105,26 @@ impl Batch<'_> {
                 params![speaker.id.as_str(), &**step, speaker.run],
             )?;
             for wait in found {
+                freed.extend(self.met_by(&wait)?);
                 self.call_off(&wait)?;
                 freed.append(&mut self.release(&wait)?);
-                if let Some(by) = &wait.fulfilled_by {
-                    freed.extend(self.entry_of(speaker.key, by)?);
-                }
             }
         }
         let mut tale = Tale::new();
         let returned = self.give_back(speaker.key, freed, &mut tale)?;
         self.happen(speaker.key, tale)?;
         Ok(returned)
+    }
+
+    /// The entry that a wait was met by.
+    fn met_by(&self, wait: &Wait) -> Result<Option<i64>, Trouble> {
+        if wait.status != WaitStatus::Fulfilled {
+            return Ok(None);
+        }
+        let mut select = self.connection.prepare_cached(
+            "SELECT fulfilled_by_entry FROM workflow_event_subscriptions WHERE key = ?1",
+        )?;
+        Ok(select.query_row([wait.key], |row| row.get(0))?)
     }
 
     /// Calls off every open wait of an instance, because its run is over. What they held is back.
@@ -120,31 +144,5 @@ impl Batch<'_> {
         }
         self.give_back(key, freed, tale)?;
         Ok(())
-    }
-
-    /// Gives an open wait another deadline.
-    pub(super) fn edit_wait(
-        &mut self,
-        id: &str,
-        timeout_at: Option<Timestamp>,
-    ) -> Result<Wait, Trouble> {
-        let found = waits::all(self.connection, select_waits!("WHERE id = ?1"), [id])?.pop();
-        let Some(wait) = found else {
-            return Err(Error::SubscriptionNotFound { id: id.to_owned() }.into());
-        };
-        if wait.status != WaitStatus::Active {
-            let instance = row::instance_by_key(self.connection, wait.instance)?;
-            let gone = || Error::InstanceNotFound { id: wait.instance_id.clone() };
-            let status = instance.ok_or_else(gone)?.status();
-            let action = "edit a closed wait of";
-            return Err(Error::InvalidTransition { id: wait.instance_id, status, action }.into());
-        }
-        let mut update = self.connection.prepare_cached(
-            "UPDATE workflow_event_subscriptions SET timeout_at = ?2 WHERE key = ?1",
-        )?;
-        update.execute(params![wait.key, timeout_at.map(|at| at.0)])?;
-        self.claims.note(wait.instance, |mail| (mail.timed, mail.only) = (true, None));
-        self.keep_awake(wait.instance)?;
-        Ok(Wait { timeout_at, ..wait })
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use abide::history::EntryKind;
 use abide::store::Store;
 use abide::{
-    Buffer, Delivered, Delivery, Hears, Json, Kind, NewWait, OnTerminal, Park, Phase, Timestamp,
-    Transition, Wait, WaitFilter, WaitStatus,
+    Buffer, Delivered, Delivery, Hears, Json, Kind, NewWait, OnTerminal, Park, Phase, Since,
+    Timestamp, Transition, Wait, WaitEdit, WaitFilter, WaitStatus,
 };
 use abide_sqlite::{Options, SqliteStore};
 use abide_testkit::ManualClock;
@@ -63,6 +63,7 @@ pub(crate) fn waits(step: &str, kind: Kind, pattern: &str, timeout_at: Option<i6
         filter: None,
         race: None,
         count: None,
+        since: Since::Start,
         timeout_at: timeout_at.map(Timestamp),
     }
 }
@@ -108,4 +109,9 @@ pub(crate) async fn count(store: &SqliteStore, of: &str, kind: EntryKind) -> usi
 pub(crate) async fn story(store: &SqliteStore, of: &str, after: i64) -> Vec<&'static str> {
     let history = store.history(&id(of), after, usize::MAX).await.unwrap();
     history.iter().map(|recorded| recorded.entry.entry.as_str()).collect()
+}
+
+/// Another deadline for a wait, or none.
+pub(crate) fn deadline(timeout_at: Option<i64>) -> WaitEdit {
+    WaitEdit { timeout_at: Some(timeout_at.map(Timestamp)), ..WaitEdit::default() }
 }

@@ -26,6 +26,7 @@ pub(crate) fn new(text: &str) -> NewInstance {
         tags: vec![],
         start_at: None,
         timeout: None,
+        consumes: None,
         first: None,
     }
 }

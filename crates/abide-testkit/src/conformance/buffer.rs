@@ -43,7 +43,7 @@ pub async fn what_nobody_wants_kept_is_dropped_but_remembered(lab: &Lab) {
 
 pub async fn it_is_listed_as_it_was_sent(lab: &Lab) {
     lab.begin("a").await;
-    let sent = Delivery { source: Some(id("b")), ..message("a", "t", "m1") };
+    let sent = Delivery { source: Some("b".into()), ..message("a", "t", "m1") };
     lab.accepted(sent).await;
     let kept = lab.buffer("a").await.remove(0);
     let expected = Buffered {
@@ -54,8 +54,9 @@ pub async fn it_is_listed_as_it_was_sent(lab: &Lab) {
         payload: Some(json("m1")),
         received_at: lab.clock.now(),
         visible_at: None,
-        source: Some(id("b")),
+        source: Some("b".into()),
         buffer: Buffer::Queue,
+        log: None,
     };
     assert_eq!(kept, expected);
     assert!(lab.store.buffer(&id("nobody")).await.is_err());

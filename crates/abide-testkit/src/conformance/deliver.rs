@@ -84,7 +84,7 @@ pub async fn a_wait_gets_the_event_with_its_own_payload(lab: &Lab) {
     let waits = does().hears("one", "e").reaches(wait("two", Kind::Message, "t")).waits();
     lab.begin_doing("a", waits).await;
     lab.accepted(Delivery { payload: None, ..event("a", "e", "m1") }).await;
-    let source = Some(lab.get("b").await.id);
+    let source = Some(lab.get("b").await.id.as_str().into());
     lab.accepted(Delivery { source, ..message("a", "t", "m2") }).await;
     let history = lab.history("a").await;
     let (one, two) = (&history[2].entry, &history[4].entry);

@@ -24,6 +24,8 @@ pub async fn what_nothing_meets_is_registered(lab: &Lab) {
         filter: None,
         race: None,
         count: None,
+        since: 0,
+        cut_short: false,
         status: WaitStatus::Active,
         created_at: lab.clock.now(),
         timeout_at: Some(at),

@@ -8,7 +8,7 @@ use crate::fixture::{Does, does, event, id, message, wait};
 pub async fn it_is_delivered_and_settles_the_step_in_the_same_commit(lab: &Lab) {
     lab.begin_doing("b", does().reaches(wait("w", Kind::Message, "t")).waits()).await;
     let a = lab.begin("a").await;
-    let sent = Delivery { source: Some(id("a")), ..message("b", "t", "m1") };
+    let sent = Delivery { source: Some("a".into()), ..message("b", "t", "m1") };
     lab.stored(a, does().completes_step("s").sends("send", sent).waits()).await;
     assert_eq!(lab.subscriptions("b").await, ["w fulfilled by m1"]);
     assert_eq!(lab.news("b", 1).await, ["event.received t", "wait.fulfilled w"]);

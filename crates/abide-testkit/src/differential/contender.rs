@@ -7,8 +7,8 @@ use std::sync::Arc;
 use abide::lifecycle::Control;
 use abide::store::{Claimed, Commit, Due, Epoch, IfExists, Started, Store};
 use abide::{
-    Filter, InstanceId, InstanceKey, Listed, NewInstance, Page, Result, Timestamp, Transition,
-    WaitFilter,
+    DocumentKind, Filter, InstanceId, InstanceKey, Listed, LogFilter, NewInstance, Page, Result,
+    Timestamp, Transition, WaitEdit, WaitFilter,
 };
 
 use super::operation::{Known, Operation, Speaker};
@@ -62,8 +62,27 @@ impl Contender {
                 let keys = ids.iter().map(|id| known.get(id).0).collect();
                 words(store.fall_due(keys).await)
             }
-            Operation::EditWait(id, timeout_at) => self.edit_wait(&id, timeout_at).await,
+            Operation::EditWait(id, edit) => self.edit_wait(&id, edit).await,
             Operation::Waits(filter) => words(store.waits(filter).await.map(ranked)),
+            operation => self.apply_to_log(operation).await,
+        }
+    }
+
+    async fn apply_to_log(&self, operation: Operation) -> String {
+        let store = &self.store;
+        match operation {
+            Operation::Publish(publish) => words(store.publish(publish).await),
+            Operation::Log(filter) => words(store.log(filter).await),
+            Operation::PruneLog(retention, limit) => words(store.prune_log(retention, limit).await),
+            Operation::Overheard(wait, limit) => words(store.overheard(&wait, limit).await),
+            Operation::PutDocument(kind, name, body) => {
+                words(store.put_document(kind, name, body).await)
+            }
+            Operation::RemoveDocument(kind, name) => words(store.remove_document(kind, name).await),
+            Operation::Document(kind, name, version) => {
+                words(store.document(kind, name, version).await)
+            }
+            other => panic!("nobody does {other:?}"),
         }
     }
 
@@ -113,8 +132,8 @@ impl Contender {
     }
 
     /// In which words it is refused is left to the store.
-    async fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> String {
-        match self.store.edit_wait(id, timeout_at).await {
+    async fn edit_wait(&self, id: &str, edit: WaitEdit) -> String {
+        match self.store.edit_wait(id, edit).await {
             Ok(wait) => words(Ok(without_keys(wait))),
             Err(refused) => refused.code().to_owned(),
         }
@@ -162,12 +181,26 @@ impl Contender {
             buffers.push((id.clone(), store.buffer(id).await.unwrap()));
             outputs.push((id.clone(), store.outputs(id).await.unwrap()));
         }
+        let log = store.log(LogFilter { limit: ALL, ..LogFilter::default() }).await.unwrap();
+        let mut takers = Vec::new();
+        for logged in &log {
+            let seq = logged.published.seq;
+            takers.push((seq, store.takers(seq).await.unwrap()));
+        }
+        let mut documents = Vec::new();
+        for kind in DocumentKind::ALL {
+            documents.extend(store.documents(*kind).await.unwrap());
+        }
         View {
             instances,
             histories,
             waits: ranked(store.waits(WaitFilter::default()).await.unwrap()),
             buffers: by_acceptance(buffers),
             outputs,
+            log,
+            takers,
+            span: store.log_span().await.unwrap(),
+            documents,
             runnable: store.runnable(InstanceKey(0), ALL).await.unwrap(),
             due: store.due(Due::FIRST, Timestamp::MAX, ALL).await.unwrap(),
             hints: self.heard.take().iter().map(|hint| format!("{hint:?}")).collect(),

@@ -16,8 +16,10 @@ use super::operation::{Operation, Speaker};
 use crate::fixture::{id, instance, json};
 
 mod events;
+mod log;
 
-const IDS: [&str; 11] = ["i1", "i2", "i3", "i4", "j1", "j2", "j3", "j4", "j5", "j6", "j7"];
+const IDS: [&str; 14] =
+    ["i1", "i2", "i3", "i4", "j1", "j2", "j3", "j4", "j5", "j6", "j7", "k1", "k2", "k3"];
 /// Most children are begun under ids that nobody else takes, or hardly any would begin.
 const CHILD_IDS: [&str; 8] = ["i1", "j1", "j2", "j3", "j4", "j5", "j6", "j7"];
 const PARENT_IDS: [&str; 6] = ["i1", "i2", "i3", "i4", "j1", "j2"];
@@ -33,15 +35,19 @@ pub(super) struct Generator {
     races: u32,
     /// The number of the last id that something was sent under.
     sent: u32,
+    /// The number of the last id that something was published under.
+    published: u32,
 }
 
 impl Generator {
     pub(super) fn new(seed: u64, now: Timestamp) -> Self {
-        Self { random: fastrand::Rng::with_seed(seed), now, waits: 0, races: 0, sent: 0 }
+        let random = fastrand::Rng::with_seed(seed);
+        Self { random, now, waits: 0, races: 0, sent: 0, published: 0 }
     }
 
     pub(super) fn operation(&mut self) -> Operation {
-        match self.random.u32(..180) {
+        match self.random.u32(..290) {
+            180.. => self.log_operation(),
             100.. => self.event_operation(),
             0..10 => self.advance(),
             10 => Operation::Attach,
@@ -64,7 +70,7 @@ impl Generator {
         Operation::Advance(by)
     }
 
-    /// A start, and children and messages only in a batch of one: where the keys of children lie
+    /// A start, and children, messages and events only in a batch of one: where the keys of children lie
     /// among those of a batch, and what its members see of each other, is up to the store.
     fn start(&mut self) -> Operation {
         let if_exists = if self.one_in(3) { IfExists::Return } else { IfExists::Error };
@@ -75,6 +81,7 @@ impl Generator {
             firsts.for_each(|first| {
                 first.children.clear();
                 first.sends.clear();
+                first.publishes.clear();
             });
         }
         Operation::Start(batch, if_exists)
@@ -87,6 +94,7 @@ impl Generator {
             tags: (0..self.random.usize(..3)).map(|_| self.pick(&STEPS).to_owned()).collect(),
             start_at: self.one_in(4).then(|| self.moment()),
             timeout: self.one_in(3).then(|| Duration::from_millis(self.random.u64(1..99))),
+            consumes: self.one_in(8).then(|| self.random.i64(1..20)),
             first: self.one_in(2).then(|| self.transition()),
             ..instance(self.pick(&PARENT_IDS))
         }
@@ -100,7 +108,7 @@ impl Generator {
         transition.park = self.one_in(2).then(|| self.park());
         transition.pause = self.one_in(10);
         transition.context = self.one_in(6).then(|| json(self.random.u8(..)));
-        transition.end = self.one_in(6).then(|| self.end());
+        transition.end = self.one_in(9).then(|| self.end());
         for _ in 0..self.random.usize(..8).saturating_sub(5) {
             transition.children.push(self.child());
         }

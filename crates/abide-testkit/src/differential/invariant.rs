@@ -8,9 +8,11 @@ use abide::{Hears, Held, InstanceId, Kind, Phase, Timestamp, Wait, WaitStatus};
 
 use super::view::View;
 
+mod log;
+
 type Invariant = fn(&View, Timestamp) -> bool;
 
-const INVARIANTS: [(&str, Invariant); 11] = [
+const INVARIANTS: [(&str, Invariant); 15] = [
     ("a finished instance owns no open wait and no pending event", finished_own_nothing_open),
     ("an event meets a wait exactly once", consumed_once),
     ("every fulfilled wait names an accepted event", fulfilled_by_what_was_accepted),
@@ -22,6 +24,10 @@ const INVARIANTS: [(&str, Invariant); 11] = [
     ("what an open wait holds is buffered, or another was met with it", held_is_there),
     ("nobody races on once the race was won", race_is_over),
     ("a signal or message is buffered until the history says where it went", nothing_vanishes),
+    ("no instance takes a published event twice", log::taken_once),
+    ("what was published and a wait wants, it has been offered", log::nothing_is_missed),
+    ("what a wait let go, an open one that wants it has been offered", log::nothing_lies_idle),
+    ("what took a published event is told by the log", log::takers_are_told),
 ];
 
 /// The first invariant that does not hold.
@@ -66,7 +72,8 @@ fn fulfilled_by_what_was_accepted(view: &View, _: Timestamp) -> bool {
         .map(|(id, entry)| (id, &entry.event_id))
         .collect();
     fulfilled(view).all(|(wait, _)| {
-        wait.fulfilled_by.is_some() && accepted.contains(&(&wait.instance_id, &wait.fulfilled_by))
+        wait.fulfilled_by.as_ref().is_some_and(|by| log::may_be_published(view, by))
+            || accepted.contains(&(&wait.instance_id, &wait.fulfilled_by))
     })
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use abide::lifecycle::Control;
 use abide::store::{Due, IfExists};
 use abide::{
-    Delivery, Filter, Instance, InstanceId, InstanceKey, NewInstance, Page, Timestamp, Transition,
-    WaitFilter,
+    Delivery, DocumentKind, Filter, Instance, InstanceId, InstanceKey, Json, LogFilter,
+    LogRetention, NewInstance, Page, Publish, Timestamp, Transition, WaitEdit, WaitFilter,
 };
 
 #[derive(Clone, Debug)]
@@ -30,8 +30,15 @@ pub(super) enum Operation {
     History(InstanceId, i64, usize),
     Deliver(Delivery),
     FallDue(Vec<InstanceId>),
-    EditWait(String, Option<Timestamp>),
+    EditWait(String, WaitEdit),
     Waits(WaitFilter),
+    Publish(Publish),
+    Log(LogFilter),
+    PruneLog(LogRetention, usize),
+    Overheard(String, usize),
+    PutDocument(DocumentKind, &'static str, Json),
+    RemoveDocument(DocumentKind, &'static str),
+    Document(DocumentKind, &'static str, Option<u32>),
 }
 
 /// Whoever holds, or once held, a claim on an instance.

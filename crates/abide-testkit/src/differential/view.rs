@@ -4,7 +4,9 @@ use std::fmt::Debug;
 
 use abide::history::Recorded;
 use abide::store::Due;
-use abide::{Buffered, Instance, InstanceId, InstanceKey, Output, Wait};
+use abide::{
+    Buffered, Document, Instance, InstanceId, InstanceKey, LogSpan, Logged, Output, Taker, Wait,
+};
 
 #[derive(Default)]
 pub(crate) struct View {
@@ -13,6 +15,11 @@ pub(crate) struct View {
     pub(crate) waits: Vec<Wait>,
     pub(crate) buffers: Vec<(InstanceId, Vec<Buffered>)>,
     pub(crate) outputs: Vec<(InstanceId, Vec<Output>)>,
+    pub(crate) log: Vec<Logged>,
+    /// By number, of everything in the log.
+    pub(crate) takers: Vec<(i64, Vec<Taker>)>,
+    pub(crate) span: LogSpan,
+    pub(crate) documents: Vec<Document>,
     pub(crate) runnable: Vec<InstanceKey>,
     pub(crate) due: Vec<Due>,
     /// What was heard since the last view.
@@ -27,6 +34,10 @@ impl View {
             .or_else(|| differ("waits", &self.waits, &other.waits))
             .or_else(|| differ("buffers", &self.buffers, &other.buffers))
             .or_else(|| differ("outputs", &self.outputs, &other.outputs))
+            .or_else(|| differ("log", &self.log, &other.log))
+            .or_else(|| differ("takers", &self.takers, &other.takers))
+            .or_else(|| differ("span of the log", &[self.span], &[other.span]))
+            .or_else(|| differ("documents", &self.documents, &other.documents))
             .or_else(|| differ("runnable", &self.runnable, &other.runnable))
             .or_else(|| differ("due", &self.due, &other.due))
             .or_else(|| differ("hints", &self.hints, &other.hints))

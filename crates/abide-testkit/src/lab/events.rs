@@ -1,7 +1,8 @@
 //! Sending and waiting in the words of a test.
 
 use abide::{
-    Buffered, Delivered, Delivery, Output, Result, Timestamp, Wait, WaitFilter, WaitStatus,
+    Buffered, Delivered, Delivery, Output, Result, Timestamp, Wait, WaitEdit, WaitFilter,
+    WaitStatus,
 };
 
 use super::Lab;
@@ -64,7 +65,8 @@ impl Lab {
 
     /// Gives a wait, named by its step, another deadline.
     pub async fn edit_wait(&self, step: &str, timeout_at: Option<Timestamp>) -> Result<Wait> {
-        self.store.edit_wait(&format!("sub_{step}"), timeout_at).await
+        let edit = WaitEdit { timeout_at: Some(timeout_at), ..WaitEdit::default() };
+        self.store.edit_wait(&format!("sub_{step}"), edit).await
     }
 
     /// The history of an instance since a number, without the numbers.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use abide::history::{Entries, Entry, Recorded};
 use abide::lifecycle::{started, told_to_parent};
-use abide::meeting::sent;
+use abide::meeting::{published, sent};
 use abide::store::{Commit, Committed, Ended, Hint};
 use abide::{End, InstanceKey, Json, Phase, Result, Transition};
 
@@ -31,7 +31,8 @@ impl State {
     }
 
     /// Everything in a transition but its history row, in the order of the rules.
-    /// A park decided before an arrival was `heard` of is left out.
+    /// A park decided before an arrival was `heard` of is left out. What it publishes may end the
+    /// instance; then the rest is left out.
     pub(super) fn apply(
         &mut self,
         key: InstanceKey,
@@ -50,18 +51,26 @@ impl State {
         if transition.pause {
             self.pause(key)?;
         }
-        self.apply_events(key, transition)?;
+        let Kept { instance, mailbox, .. } = self.kept(key)?;
+        let (returned, row) = mailbox.cancel(&transition.cancels, instance.run);
+        self.happen(key, &row)?;
+        self.send(key, transition)?;
+        if self.kept(key)?.instance.phase.is_terminal() {
+            return Ok(());
+        }
+        for take in &transition.takes {
+            self.take(key, take)?;
+        }
+        self.reach(key, &transition.waits, &returned)?;
+        self.keep_awake(key)?;
         for child in &transition.children {
             self.start_child(key, child)?;
         }
         transition.end.as_ref().map_or(Ok(()), |end| self.end(key, end))
     }
 
-    /// What a transition has to do with events: cancels, outputs, sends, takes, waits.
-    fn apply_events(&mut self, key: InstanceKey, transition: &Transition) -> Result<()> {
-        let Kept { instance, mailbox, .. } = self.kept(key)?;
-        let (returned, row) = mailbox.cancel(&transition.cancels, instance.run);
-        self.happen(key, &row)?;
+    /// What a transition tells others: outputs, sends, publishes.
+    fn send(&mut self, key: InstanceKey, transition: &Transition) -> Result<()> {
         for (name, value) in &transition.outputs {
             self.set_output(key, name, value)?;
         }
@@ -69,11 +78,14 @@ impl State {
             let answer = self.deliver(&send.delivery);
             self.arrive(key, &sent(&send.step, &send.delivery.to, &answer))?;
         }
-        for take in &transition.takes {
-            self.take(key, take)?;
+        for publish in &transition.publishes {
+            if self.kept(key)?.instance.phase.is_terminal() {
+                break;
+            }
+            let answer = self.publish(&publish.publish);
+            self.arrive(key, &published(&publish.step, &answer))?;
         }
-        self.reach(key, &transition.waits, &returned)?;
-        self.keep_awake(key)
+        Ok(())
     }
 
     /// An overlay: the phase goes on underneath, and whoever holds the claim keeps it.

@@ -18,7 +18,7 @@ impl State {
         Ok(self.kept(key)?.instance.clone())
     }
 
-    fn tell(&mut self, key: InstanceKey, control: &Control) -> Result<()> {
+    pub(super) fn tell(&mut self, key: InstanceKey, control: &Control) -> Result<()> {
         let kept = self.kept(key)?;
         match decide(&kept.instance, control, || Ok(kept.current_run()))? {
             Decision::Pause(entry) => {
@@ -54,8 +54,10 @@ impl State {
     /// What a restart leaves of the events: nothing if it is whole, all but the open waits if it is
     /// from a step.
     fn let_go(&mut self, key: InstanceKey, restart: &Control) -> Result<()> {
+        let last_published = self.last_published;
         let kept = self.kept(key)?;
         if matches!(restart, Control::Restart { from_step: None }) {
+            kept.instance.log_from = last_published;
             kept.mailbox = Mailbox::default();
             kept.outputs.clear();
             return Ok(());

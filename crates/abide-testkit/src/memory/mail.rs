@@ -9,6 +9,8 @@ use abide::{Buffer, Buffered, Timestamp};
 #[derive(Clone)]
 pub(super) struct Mail {
     pub(super) sent: Buffered,
+    /// When it came to the instance. What was published may have been in the log long before.
+    pub(super) came_at: Timestamp,
     /// Whether it may meet a wait that is already open.
     pub(super) wakes: bool,
     pub(super) place: Place,
@@ -28,6 +30,11 @@ pub(super) enum Place {
 }
 
 impl Mail {
+    /// Its number in the log, if it was published.
+    pub(super) fn seq(&self) -> Option<i64> {
+        self.sent.log.as_ref().map(|place| place.seq)
+    }
+
     /// From when on it counts as accepted.
     pub(super) fn since(&self) -> Timestamp {
         self.sent.visible_at.unwrap_or(self.sent.received_at)

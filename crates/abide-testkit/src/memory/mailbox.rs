@@ -57,7 +57,7 @@ impl Waiter {
         held.chain(self.mail.take()).collect()
     }
 
-    fn has(&self, mail: i64) -> bool {
+    pub(super) fn has(&self, mail: i64) -> bool {
         self.mail == Some(mail) || self.holds(mail)
     }
 
@@ -105,6 +105,17 @@ impl Mailbox {
 
     pub(super) fn mail(&self, key: i64) -> &Mail {
         &self.mail[&key]
+    }
+
+    /// What the instance took of a published event. It is there from the first time on, whatever
+    /// became of it, so that nobody takes the event again.
+    pub(super) fn taken(&self, seq: i64) -> Option<&Mail> {
+        self.mail.values().find(|mail| mail.seq() == Some(seq))
+    }
+
+    /// Takes in a published event.
+    pub(super) fn take_in(&mut self, sent: Buffered, place: Place, now: Timestamp) {
+        self.mail.insert(sent.key, Mail { sent, came_at: now, wakes: true, place });
     }
 
     /// Consumes, replaces, drops or discards.
@@ -167,7 +178,8 @@ impl Mailbox {
             Fate::Kept | Fate::Replaces | Fate::Meets(_) => Place::Kept,
             Fate::Dropped | Fate::Ignored => Place::Gone,
         };
-        let mail = Mail { sent: kept(delivery, key, now), wakes: delivery.wake, place };
+        let sent = kept(delivery, key, now);
+        let mail = Mail { sent, came_at: now, wakes: delivery.wake, place };
         let mut row = vec![mail.entry(EntryKind::EventReceived)];
         let buffered = mail.entry(EntryKind::EventBuffered);
         self.mail.insert(key, mail);

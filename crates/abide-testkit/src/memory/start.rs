@@ -56,6 +56,13 @@ impl State {
         self.apply(key, &first, i64::MAX)
     }
 
+    /// The first row of what begins now, for whoever runs it.
+    pub(super) fn begin_unclaimed(&mut self, key: InstanceKey, new: &NewInstance) -> Result<()> {
+        self.record(key, &Entries::of(&[started(&new.input)]).text())?;
+        self.hints.push(Hint::Runnable(key));
+        Ok(())
+    }
+
     /// Starts a child of `parent`, who hears at once when it was refused or is not awaited.
     pub(super) fn start_child(&mut self, parent: InstanceKey, child: &NewChild) -> Result<()> {
         let new = &child.instance;
@@ -73,18 +80,18 @@ impl State {
         };
         let key = self.create(new, Some(tie));
         if !self.is_queued(key) {
-            self.record(key, &Entries::of(&[started(&new.input)]).text())?;
-            self.hints.push(Hint::Runnable(key));
+            self.begin_unclaimed(key, new)?;
         }
         child_detached(child).map_or(Ok(()), |entry| self.arrive(parent, &entry))
     }
 
     /// A new instance without history: `running`, or `queued` when it begins later.
-    fn create(&mut self, new: &NewInstance, parent: Option<Parent>) -> InstanceKey {
+    pub(super) fn create(&mut self, new: &NewInstance, parent: Option<Parent>) -> InstanceKey {
         self.last_key += 1;
         let key = InstanceKey(self.last_key);
         let later = new.start_at.filter(|start| *start > self.now);
         let begins_at = later.unwrap_or(self.now);
+        let consumed = new.consumes.filter(|seq| self.log.contains_key(seq));
         let instance = Instance {
             key,
             id: new.id.clone(),
@@ -109,13 +116,15 @@ impl State {
             timeout_at: new.timeout.map(|timeout| begins_at.after(timeout)),
             run_seq: 1,
             next_seq: 1,
+            log_from: consumed.unwrap_or(self.last_published),
         };
         self.keys.insert(new.id.clone(), key);
         self.kept.insert(key, Kept::new(instance));
+        consumed.into_iter().for_each(|seq| self.consume(key, seq));
         key
     }
 
-    fn is_queued(&self, key: InstanceKey) -> bool {
+    pub(super) fn is_queued(&self, key: InstanceKey) -> bool {
         self.kept.get(&key).is_some_and(|kept| kept.instance.phase == Phase::Queued)
     }
 }

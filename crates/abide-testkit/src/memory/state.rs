@@ -6,12 +6,15 @@ use std::sync::Arc;
 use abide::history::{EntryKind, Recorded, decode_row};
 use abide::meeting::BufferLimit;
 use abide::store::{Epoch, Hint};
-use abide::{Error, Instance, InstanceId, InstanceKey, Output, Result, Timestamp};
+use abide::{
+    Document, Error, Instance, InstanceId, InstanceKey, Logged, Output, Result, Timestamp,
+};
 
 use super::mailbox::Mailbox;
+use super::trigger::Opened;
 
-/// Everything there is.
-#[derive(Default)]
+/// Everything there is. It is cloned for a dry run, which leaves no trace.
+#[derive(Clone, Default)]
 pub(super) struct State {
     /// By key, which is the order in which they were created.
     pub(super) kept: BTreeMap<InstanceKey, Kept>,
@@ -21,6 +24,16 @@ pub(super) struct State {
     /// The last keys given out to a wait and to something that was sent, of whichever instance.
     pub(super) last_wait: i64,
     pub(super) last_mail: i64,
+    /// What was published, by number.
+    pub(super) log: BTreeMap<i64, Logged>,
+    /// The last number that was given to a source and id; the log may have lost it.
+    pub(super) numbers: HashMap<(Option<String>, String), i64>,
+    /// The last number given out to a published event.
+    pub(super) last_published: i64,
+    /// The windows of triggers, by trigger and key.
+    pub(super) windows: HashMap<(Arc<str>, Arc<str>), Opened>,
+    /// All versions of documents, oldest first, by kind and name.
+    pub(super) documents: BTreeMap<(&'static str, Arc<str>), Vec<Document>>,
     /// The last epoch given out, to whichever instance.
     pub(super) last_epoch: i64,
     /// The moment of the present verb: everything in one transaction happens at once.
@@ -36,15 +49,18 @@ pub(super) struct Limits {
     pub(super) buffer: BufferLimit,
     /// `event.rememberedIds`.
     pub(super) remembered_ids: usize,
+    /// `lookback.maxScanned`.
+    pub(super) scanned: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { buffer: BufferLimit::default(), remembered_ids: 10_000 }
+        Self { buffer: BufferLimit::default(), remembered_ids: 10_000, scanned: 10_000 }
     }
 }
 
 /// One instance with everything it owns.
+#[derive(Clone)]
 pub(super) struct Kept {
     pub(super) instance: Instance,
     /// Who may write for it. The claim of an ended or restarted instance is gone.

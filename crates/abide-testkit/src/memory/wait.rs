@@ -2,7 +2,7 @@
 
 use abide::meeting::{expired, has_expired, output_arrived};
 use abide::{
-    Error, Hears, InstanceKey, Json, NewWait, Result, Timestamp, Wait, WaitFilter, WaitStatus,
+    Error, Hears, InstanceKey, Json, NewWait, Result, Wait, WaitEdit, WaitFilter, WaitStatus,
 };
 
 use super::mailbox::{Settled, Waiter};
@@ -30,11 +30,26 @@ impl State {
             let may_have = |wait: &Wait| wait.key > before || (is_new && !has_expired(wait, since));
             settled.extend(mailbox.offer(key, now, may_have, |_| true));
         }
+        self.conclude(key, |wait| wait.key > before, settled)
+    }
+
+    /// What waits that were reached just now come to, once they were offered what is buffered: they
+    /// look back, and what still meets nothing may have to expire.
+    fn conclude(
+        &mut self,
+        key: InstanceKey,
+        reached: impl Fn(&Wait) -> bool,
+        mut settled: Settled,
+    ) -> Result<()> {
+        let now = self.now;
+        let (found, held) = self.look_back(key, &reached)?;
+        settled.extend(found);
         let mut freed = Vec::new();
-        for wait in mailbox.open().into_iter().filter(|wait| wait.key > before) {
+        for wait in self.kept(key)?.mailbox.open().into_iter().filter(reached) {
             settled.extend(self.settle(key, &wait, &mut freed)?);
         }
         let mut row = settled.into_row();
+        row.extend(held);
         row.extend(self.kept(key)?.mailbox.return_all(freed, now));
         self.happen(key, &row)
     }
@@ -42,6 +57,7 @@ impl State {
     fn register(&mut self, key: InstanceKey, new: &NewWait) -> Result<()> {
         self.last_wait += 1;
         let (now, place) = (self.now, self.last_wait);
+        let since = self.since(key, new.since)?;
         let kept = self.kept(key)?;
         let wait = Wait {
             key: place,
@@ -54,6 +70,8 @@ impl State {
             filter: new.filter.clone(),
             race: new.race.clone(),
             count: new.count.clone(),
+            since,
+            cut_short: false,
             status: WaitStatus::Active,
             created_at: now,
             timeout_at: new.timeout_at,
@@ -105,8 +123,9 @@ impl State {
         found
     }
 
-    /// Gives an open wait another deadline. One that has passed is decided when it falls due.
-    pub(super) fn edit_wait(&mut self, id: &str, timeout_at: Option<Timestamp>) -> Result<Wait> {
+    /// Gives an open wait another deadline or filter. A deadline that has passed is decided when it
+    /// falls due; one with another filter is as if it had just been reached.
+    pub(super) fn edit_wait(&mut self, id: &str, edit: &WaitEdit) -> Result<Wait> {
         let filter = WaitFilter { id: Some(id.to_owned()), ..WaitFilter::default() };
         let Some(found) = self.waits(&filter).pop() else {
             return Err(Error::SubscriptionNotFound { id: id.to_owned() });
@@ -114,13 +133,30 @@ impl State {
         let key = found.instance;
         if found.status != WaitStatus::Active {
             let status = self.kept(key)?.instance.status();
-            let action = "move the deadline of a wait that is not open, of";
+            let action = "edit a wait that is not open, of";
             return Err(Error::InvalidTransition { id: found.instance_id, status, action });
         }
-        let held = self.wait(key, found.key)?;
-        held.wait.timeout_at = timeout_at;
-        let edited = held.wait.clone();
+        let wait = &mut self.wait(key, found.key)?.wait;
+        if let Some(timeout_at) = edit.timeout_at {
+            wait.timeout_at = timeout_at;
+        }
+        if let Some(filter) = &edit.filter {
+            wait.filter = filter.clone();
+            wait.cut_short = false;
+            self.reach_again(&found)?;
+        }
         self.keep_awake(key)?;
-        Ok(edited)
+        Ok(self.wait(key, found.key)?.wait.clone())
+    }
+
+    fn reach_again(&mut self, wait: &Wait) -> Result<()> {
+        let (now, key) = (self.now, wait.instance);
+        let is_it = |other: &Wait| other.key == wait.key;
+        let mailbox = &mut self.kept(key)?.mailbox;
+        let mut settled = Settled::default();
+        for mail in mailbox.visible(now) {
+            settled.extend(mailbox.offer(mail, now, is_it, |_| true));
+        }
+        self.conclude(key, is_it, settled)
     }
 }

@@ -1,7 +1,7 @@
 //! Looking at the disk of a simulated world.
 
 use abide::store::Store;
-use abide::{Filter, Page, Timestamp, WaitFilter, WaitStatus};
+use abide::{Filter, LogFilter, Page, Timestamp, WaitFilter, WaitStatus};
 
 use super::traffic::at_once;
 use crate::MemoryStore;
@@ -18,6 +18,12 @@ pub(super) fn at(disk: &MemoryStore) -> View {
         view.buffers.push((id.clone(), at_once(disk.buffer(id)).unwrap()));
     }
     view.waits = at_once(disk.waits(WaitFilter::default())).unwrap();
+    view.span = at_once(disk.log_span()).unwrap();
+    view.log = at_once(disk.log(LogFilter { limit: usize::MAX, ..LogFilter::default() })).unwrap();
+    for logged in &view.log {
+        let seq = logged.published.seq;
+        view.takers.push((seq, at_once(disk.takers(seq)).unwrap()));
+    }
     view
 }
 

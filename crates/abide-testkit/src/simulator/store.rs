@@ -12,8 +12,9 @@ use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Buffered, Delivered, Delivery, Filter, Instance, InstanceId, InstanceKey, Listed, NewInstance,
-    Output, Page, Timestamp, Transition, Wait, WaitFilter,
+    Buffered, Delivered, Delivery, Document, DocumentKind, Filter, Instance, InstanceId,
+    InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged, NewInstance, Output, Page,
+    Publish, Published, Taker, Timestamp, Transition, Verdict, Wait, WaitEdit, WaitFilter,
 };
 use parking_lot::Mutex;
 
@@ -85,12 +86,14 @@ impl Listener for Relay {
 
 /// What a transition does, in a few words.
 fn told(transition: &Transition) -> String {
-    let Transition { park, pause, cancels, sends, takes, waits, children, end, .. } = transition;
+    let Transition { park, pause, cancels, sends, publishes, takes, waits, children, end, .. } =
+        transition;
     let mut told = vec![format!("{} entries", transition.entries.numbered())];
     told.extend(park.as_ref().map(|park| format!("parks {}", park.phase)));
     told.extend(pause.then(|| "pauses".to_owned()));
     told.extend(cancels.iter().map(|step| format!("cancels {step}")));
     told.extend(sends.iter().map(|send| send.step.to_string()));
+    told.extend(publishes.iter().map(|publish| publish.step.to_string()));
     told.extend(takes.iter().map(|take| format!("takes {}", take.step)));
     told.extend(waits.iter().map(|wait| format!("waits {}", wait.step)));
     told.extend(children.iter().map(|_| "starts a child".to_owned()));
@@ -177,9 +180,9 @@ impl Store for SimStore {
         self.read("waits", move |disk| disk.waits(filter))
     }
 
-    fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Answer<Wait> {
+    fn edit_wait(&self, id: &str, edit: WaitEdit) -> Answer<Wait> {
         let id = id.to_owned();
-        self.write("edit wait", move |disk| disk.edit_wait(&id, timeout_at))
+        self.write("edit wait", move |disk| disk.edit_wait(&id, edit))
     }
 
     fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>> {
@@ -190,6 +193,57 @@ impl Store for SimStore {
     fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>> {
         let id = id.clone();
         self.read(format!("outputs {id}"), move |disk| disk.outputs(&id))
+    }
+
+    fn publish(&self, publish: Publish) -> Answer<Verdict> {
+        let id = publish.event.id.clone().unwrap_or_default();
+        let sabotage = self.sabotage;
+        self.write(format!("publish {id}"), move |disk| sabotage.publish(disk, publish))
+    }
+
+    fn log(&self, filter: LogFilter) -> Answer<Vec<Logged>> {
+        self.read("log", move |disk| disk.log(filter))
+    }
+
+    fn log_span(&self) -> Answer<LogSpan> {
+        self.read("log span", |disk| disk.log_span())
+    }
+
+    fn takers(&self, seq: i64) -> Answer<Vec<Taker>> {
+        self.read(format!("takers of {seq}"), move |disk| disk.takers(seq))
+    }
+
+    fn overheard(&self, wait: &str, limit: usize) -> Answer<Vec<Published>> {
+        let wait = wait.to_owned();
+        self.read(format!("overheard by {wait}"), move |disk| disk.overheard(&wait, limit))
+    }
+
+    fn prune_log(&self, retention: LogRetention, limit: usize) -> Answer<usize> {
+        self.write("prune the log", move |disk| disk.prune_log(retention, limit))
+    }
+
+    fn documents(&self, kind: DocumentKind) -> Answer<Vec<Document>> {
+        self.read(format!("documents {kind}"), move |disk| disk.documents(kind))
+    }
+
+    fn document(
+        &self,
+        kind: DocumentKind,
+        name: &str,
+        version: Option<u32>,
+    ) -> Answer<Option<Document>> {
+        let name = name.to_owned();
+        self.read(format!("document {name}"), move |disk| disk.document(kind, &name, version))
+    }
+
+    fn put_document(&self, kind: DocumentKind, name: &str, body: Json) -> Answer<Document> {
+        let name = name.to_owned();
+        self.write(format!("put {name}"), move |disk| disk.put_document(kind, &name, body))
+    }
+
+    fn remove_document(&self, kind: DocumentKind, name: &str) -> Answer<bool> {
+        let name = name.to_owned();
+        self.write(format!("remove {name}"), move |disk| disk.remove_document(kind, &name))
     }
 
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {

@@ -133,6 +133,7 @@ impl Request {
             tags: Vec::new(),
             start_at: None,
             timeout: self.timeout.clone().transpose()?,
+            consumes: None,
             first: None,
         })
     }

@@ -91,7 +91,7 @@ impl Letter {
             payload: Some(payload.clone()),
             // The same message of the same step, however often it is tried.
             id: format!("{}/{}/{name}", sender.id, sender.run).into(),
-            source: Some(sender.id.clone()),
+            source: Some(sender.id.as_str().into()),
             on_terminal: OnTerminal::Error,
             visible_at: None,
             wake: true,

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::json::Json;
+use crate::mapping::at_path;
 
 use super::Cx;
 
@@ -23,11 +24,7 @@ impl Mapping {
         }
         let event: Value = received.decode()?;
         for (variable, path) in &self.0 {
-            let part = path.split('.').try_fold(&event["payload"], |value, segment| {
-                let item = segment.parse::<usize>().ok().and_then(|index| value.get(index));
-                item.or_else(|| value.get(segment))
-            });
-            cx.context().set(variable, part.unwrap_or(&Value::Null))?;
+            cx.context().set(variable, at_path(&event["payload"], path))?;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ mod compensation;
 mod counted;
 mod mail;
 mod mapping;
+mod publish;
 mod sleep;
 mod step;
 mod subscription;
@@ -25,6 +26,7 @@ use serde::de::DeserializeOwned;
 
 use crate::context::Context;
 use crate::duration::IntoDuration;
+use crate::engine::IntoPublication;
 use crate::error::{BoxError, Error, Result};
 use crate::event::Kind;
 use crate::failure::Failure;
@@ -38,6 +40,7 @@ pub use child::{Child, Detached};
 pub(crate) use compensation::{Compensation, compensate};
 pub use counted::Counted;
 pub use mail::{Message, Take};
+pub use publish::Publishing;
 pub use sleep::Sleep;
 pub use step::Step;
 pub use subscription::Subscription;
@@ -178,6 +181,12 @@ impl Cx {
     /// Takes a message that is already there, or finds none; recorded either way.
     pub fn try_receive<T: DeserializeOwned>(&self, step: &str) -> Take<T> {
         Take::new(self, step, Kind::Message)
+    }
+
+    /// Publishes an event to whoever wants it: exactly once, in the same commit as this step. Its source
+    /// is this instance. See [`crate::Engine::publish`].
+    pub fn publish(&self, event: impl IntoPublication) -> Publishing {
+        Publishing::new(self, event)
     }
 
     /// Sends a message to another instance: exactly once, in the same commit as this step.

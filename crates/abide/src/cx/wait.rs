@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::event::{Event, Kind};
 use crate::id::InstanceId;
 use crate::json::Json;
+use crate::log::Since;
 use crate::terms::{Terms, Timeout};
 use crate::time::Timestamp;
 
@@ -55,7 +56,9 @@ impl Waiting {
         asked.poll_value(task, |cx, name| {
             let terms = terms.as_ref().map_err(Clone::clone)?;
             let id = || format!("sub_{}", cx.resident.env.clock.uuid().simple()).into();
-            cx.resident.state.lock().begin_wait(name, terms, &cx.resident.id, id)
+            let resident = &cx.resident;
+            let declared = &resident.declared;
+            resident.state.lock().begin_wait(name, terms, &resident.id, declared, id)
         })
     }
 }
@@ -98,6 +101,12 @@ impl<T> Wait<T> {
     /// Gives up at this moment, with [`crate::Error::EventTimeout`].
     pub fn timeout_at(self, at: Timestamp) -> Self {
         self.change(|terms| Ok(Terms { timeout: Some(Timeout::At(at)), ..terms }))
+    }
+
+    /// From when on published events count; without this, since the run of the instance was
+    /// accepted. So what was published a moment too early is not missed.
+    pub fn since(self, since: Since) -> Self {
+        self.change(|terms| Ok(Terms { since, ..terms }))
     }
 
     /// Writes a part of the payload into `workflow.context` once it has come: under `variable`, what

@@ -17,6 +17,7 @@ use crate::store::Store;
 use crate::time::{Clock, SystemClock};
 use crate::workflow::{Registry, Workflow};
 
+use super::catalog::Catalog;
 use super::idle::Idle;
 use super::listener::Ear;
 use super::residents::Residents;
@@ -96,7 +97,7 @@ impl Builder {
         let inner = Arc::new(Inner {
             timers: Timers::new(config.timers_horizon, config.sweep_interval),
             idle: Idle::new(Arc::clone(&clock), &config),
-            env: Arc::new(Env { clock, config, registry, replace }),
+            env: Arc::new(Env { clock, config, registry, catalog: Catalog::default(), replace }),
             store,
             residents: Residents::default(),
             waiters: Waiters::default(),
@@ -107,6 +108,7 @@ impl Builder {
         });
         let weak: Weak<Inner> = Arc::downgrade(&inner);
         inner.store.attach(Arc::new(Ear(weak.clone()))).await?;
+        inner.env.catalog.load(&*inner.store).await?;
         tokio::spawn(claims::serve(weak.clone(), to_claim));
         tokio::spawn(claims::sweep(weak.clone()));
         tokio::spawn(timers::serve(weak.clone()));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::context::ContextMap;
 use crate::duration::IntoDuration;
 use crate::error::{Error, Result};
 use crate::event::{Buffered, Delivered};
@@ -18,8 +19,9 @@ use crate::listing::WaitFilter;
 use crate::status::Status;
 use crate::steps::{StepRecord, fold};
 use crate::store::Ended;
+use crate::terms;
 use crate::time::Timestamp;
-use crate::wait::Wait;
+use crate::wait::{Wait, WaitEdit};
 
 use super::Inner;
 use super::outgoing::{self, Outgoing};
@@ -220,13 +222,33 @@ impl Handle {
         self.inner.store.waits(filter).await
     }
 
-    /// Gives an open wait (by the id of its record) another deadline.
+    /// Gives an open wait (by the id of its record) another deadline, or none.
     ///
     /// # Errors
     /// [`Error::SubscriptionNotFound`], [`Error::InvalidTransition`] when it is no longer open, or
     /// the store's own.
     pub async fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Result<Wait> {
-        self.inner.store.edit_wait(id, timeout_at).await
+        let edit = WaitEdit { timeout_at: Some(timeout_at), ..WaitEdit::default() };
+        self.inner.store.edit_wait(id, edit).await
+    }
+
+    /// Gives an open wait (by the id of its record) another filter, or none. It knows the context as
+    /// it is now, and the wait is offered what is already there.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the position of what is wrong, [`Error::SubscriptionNotFound`],
+    /// [`Error::InvalidTransition`] when it is no longer open, or the store's own.
+    pub async fn edit_filter(&self, id: &str, filter: Option<&str>) -> Result<Wait> {
+        let filter = match filter {
+            None => None,
+            Some(text) => {
+                let filter = terms::expression("filter", text)?;
+                let instance = self.instance().await?;
+                Some(ContextMap::of(&instance)?.fold(&self.id, &filter)?)
+            }
+        };
+        let edit = WaitEdit { filter: Some(filter), ..WaitEdit::default() };
+        self.inner.store.edit_wait(id, edit).await
     }
 
     /// Everything it published.

@@ -2,12 +2,16 @@
 //! them going.
 
 mod builder;
+mod catalog;
 mod claims;
+mod explain;
 mod handle;
 mod idle;
 mod listener;
 mod outgoing;
 mod prune;
+mod publish;
+mod replay;
 mod residents;
 mod start;
 mod timers;
@@ -30,10 +34,15 @@ use crate::time::Clock;
 use crate::workflow::Registry;
 
 pub use builder::Builder;
+pub use catalog::Kept;
+pub use explain::{Explanation, NearMiss, Why};
 pub use handle::Handle;
 pub use outgoing::Outgoing;
+pub use publish::IntoPublication;
+pub use replay::Replayed;
 pub use start::Start;
 
+use catalog::Catalog;
 use idle::Idle;
 use residents::{Residents, Starting};
 use timers::Timers;
@@ -53,6 +62,7 @@ pub(crate) struct Env {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) config: Config,
     pub(crate) registry: Registry,
+    pub(crate) catalog: Catalog,
     /// Asked before the function of a step is called; `None` outside tests.
     pub(crate) replace: Option<Box<Replace>>,
 }
@@ -190,7 +200,8 @@ impl Engine {
         self.inner.store.instances(filter, page).await
     }
 
-    /// Deletes ended instances past their retention now, in bounded batches, and answers how many.
+    /// Deletes ended instances and published events past their retention now, in bounded batches, and
+    /// answers how many.
     /// The engine also does this by itself (`prune.interval`).
     ///
     /// # Errors

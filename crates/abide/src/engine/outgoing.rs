@@ -144,7 +144,7 @@ impl Outgoing {
             kind: self.kind,
             payload: taken.payload,
             id: self.id.unwrap_or_else(|| format!("evt_{}", clock.uuid().simple()).into()),
-            source: self.source,
+            source: self.source.map(|id| id.as_str().into()),
             on_terminal: self.on_terminal,
             visible_at: match self.visible? {
                 Visible::Now => None,

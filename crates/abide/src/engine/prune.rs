@@ -3,20 +3,39 @@
 use std::sync::Weak;
 
 use crate::error::Result;
+use crate::log::LogRetention;
+use crate::store::Answer;
 
 use super::Inner;
 
 /// Deletes in bounded batches until nothing is left to delete; answers how many went.
 pub(super) async fn prune(inner: &Inner) -> Result<usize> {
     let config = &inner.env.config;
-    let Some(retention) = config.instances_retention else { return Ok(0) };
-    let keep_ms = i64::try_from(retention.as_millis()).unwrap_or(i64::MAX);
-    let before = crate::time::Timestamp(inner.env.clock.now().0.saturating_sub(keep_ms));
+    let batch = config.prune_batch;
+    let now = inner.env.clock.now();
+    let mut total = 0;
+    if let Some(retention) = config.instances_retention {
+        let before = now.before(retention);
+        total += all(inner, || inner.store.prune(before, batch)).await?;
+    }
+    let retention = LogRetention {
+        before: config.events_retention.map(|kept| now.before(kept)),
+        max_bytes: config.events_max_bytes,
+        max_per_type: config.events_max_per_type,
+    };
+    if retention != LogRetention::default() {
+        total += all(inner, || inner.store.prune_log(retention, batch)).await?;
+    }
+    Ok(total)
+}
+
+/// One batch after the other, until one is not full.
+async fn all(inner: &Inner, prune: impl Fn() -> Answer<usize>) -> Result<usize> {
     let mut total = 0;
     loop {
-        let gone = inner.store.prune(before, config.prune_batch).await?;
+        let gone = prune().await?;
         total += gone;
-        if gone < config.prune_batch || inner.is_shutting_down() {
+        if gone < inner.env.config.prune_batch || inner.is_shutting_down() {
             return Ok(total);
         }
     }

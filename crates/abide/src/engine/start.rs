@@ -33,6 +33,7 @@ pub struct Start {
     timeout: Option<Result<Duration>>,
     correlation_id: Option<String>,
     tags: Vec<String>,
+    consumes: Option<i64>,
 }
 
 impl Start {
@@ -46,6 +47,7 @@ impl Start {
             timeout: None,
             correlation_id: None,
             tags: Vec::new(),
+            consumes: None,
         }
     }
 
@@ -82,6 +84,12 @@ impl Start {
         self
     }
 
+    /// It was started by this published event.
+    pub(super) fn consumes(mut self, seq: i64) -> Self {
+        self.consumes = Some(seq);
+        self
+    }
+
     /// A label to find it by.
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
         self.tags.push(tag.into());
@@ -103,6 +111,7 @@ impl Start {
             tags: self.tags,
             start_at: self.start_at,
             timeout: self.timeout.transpose()?,
+            consumes: self.consumes,
             first: None,
         })
     }

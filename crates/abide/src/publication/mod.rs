@@ -3,6 +3,7 @@
 //! Unlike a delivery, a publication names no instance. It is read from Abide's own JSON here, and
 //! from CloudEvents in [`crate::cloud_event`].
 
+mod attributes;
 mod content;
 mod malformed;
 mod members;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
 
+use crate::declaration::Declarations;
 use crate::engine::Env;
 use crate::error::{Error, Result};
 use crate::history::Recorded;
@@ -46,6 +47,8 @@ pub(crate) struct Resident {
     pub(crate) run: u32,
     /// What its workflow says about waits that don't say how long.
     wait_timeout: Option<Duration>,
+    /// What its workflow says about events.
+    pub(crate) declared: Declarations,
     pub(crate) env: Arc<Env>,
     pub(crate) state: Mutex<State>,
     inbox: Mutex<Vec<News>>,
@@ -78,6 +81,7 @@ impl Resident {
             workflow: Arc::clone(&workflow.name),
             run,
             wait_timeout: workflow.wait_timeout,
+            declared: workflow.declared.clone(),
             env,
             state: Mutex::new(state),
             inbox: Mutex::new(Vec::new()),

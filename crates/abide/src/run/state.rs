@@ -8,6 +8,7 @@
 mod attempt;
 mod mail;
 mod reveal;
+mod warning;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -97,7 +97,7 @@ on_every_store! {
         ] {
             let handle = engine.start("filtered", Start::new(filter)).await.unwrap();
             let failure = failure(&handle).await;
-            assert_eq!(failure.code, "VALIDATION_ERROR");
+            assert_eq!(failure.code, "FILTER_INVALID");
             assert!(failure.message.contains(says), "{failure:?}");
             assert!(handle.waits().await.unwrap().is_empty());
         }

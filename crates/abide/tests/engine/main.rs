@@ -14,6 +14,7 @@ mod crash;
 mod events;
 mod filters;
 mod lifecycle;
+mod publish;
 mod races;
 mod replay;
 mod requirements;

@@ -9,8 +9,9 @@ use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Buffered, Delivered, Delivery, Filter, Instance, InstanceId, InstanceKey, Listed, NewInstance,
-    Output, Page, Timestamp, Wait, WaitFilter,
+    Buffered, Delivered, Delivery, Document, DocumentKind, Filter, Instance, InstanceId,
+    InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged, NewInstance, Output, Page,
+    Publish, Published, Taker, Timestamp, Verdict, Wait, WaitEdit, WaitFilter,
 };
 use tokio::sync::watch;
 
@@ -161,8 +162,8 @@ impl Store for SlowStore {
         self.inner.waits(filter)
     }
 
-    fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Answer<Wait> {
-        self.inner.edit_wait(id, timeout_at)
+    fn edit_wait(&self, id: &str, edit: WaitEdit) -> Answer<Wait> {
+        self.inner.edit_wait(id, edit)
     }
 
     fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>> {
@@ -171,6 +172,51 @@ impl Store for SlowStore {
 
     fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>> {
         self.inner.outputs(id)
+    }
+
+    fn publish(&self, publish: Publish) -> Answer<Verdict> {
+        self.inner.publish(publish)
+    }
+
+    fn log(&self, filter: LogFilter) -> Answer<Vec<Logged>> {
+        self.inner.log(filter)
+    }
+
+    fn log_span(&self) -> Answer<LogSpan> {
+        self.inner.log_span()
+    }
+
+    fn takers(&self, seq: i64) -> Answer<Vec<Taker>> {
+        self.inner.takers(seq)
+    }
+
+    fn overheard(&self, wait: &str, limit: usize) -> Answer<Vec<Published>> {
+        self.inner.overheard(wait, limit)
+    }
+
+    fn prune_log(&self, retention: LogRetention, limit: usize) -> Answer<usize> {
+        self.inner.prune_log(retention, limit)
+    }
+
+    fn documents(&self, kind: DocumentKind) -> Answer<Vec<Document>> {
+        self.inner.documents(kind)
+    }
+
+    fn document(
+        &self,
+        kind: DocumentKind,
+        name: &str,
+        version: Option<u32>,
+    ) -> Answer<Option<Document>> {
+        self.inner.document(kind, name, version)
+    }
+
+    fn put_document(&self, kind: DocumentKind, name: &str, body: Json) -> Answer<Document> {
+        self.inner.put_document(kind, name, body)
+    }
+
+    fn remove_document(&self, kind: DocumentKind, name: &str) -> Answer<bool> {
+        self.inner.remove_document(kind, name)
     }
 
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {

@@ -46,7 +46,11 @@ impl World {
     /// An engine in the making, on a store around this world's.
     pub(crate) fn engine_on(&self, store: &Arc<dyn Store>) -> Builder {
         let engine = Engine::on(Arc::clone(store)).clock(Arc::new(self.clock.clone()));
-        engine.configure(|c| c.instances_retention = None)
+        engine.configure(|c| {
+            c.instances_retention = None;
+            c.events_retention = None;
+            c.events_max_bytes = None;
+        })
     }
 
     /// An engine in the making, on a store that fails where the test says.

@@ -4,22 +4,27 @@ use std::sync::Arc;
 
 use abide::expr::Folded;
 use abide::{
-    Buffer, Count, Delivery, Folding, Hears, Json, Kind, NewSend, NewTake, NewWait, OnTerminal,
-    Timestamp, Transition, WaitFilter, WaitStatus,
+    Buffer, Count, Delivery, Folding, Hears, Json, Kind, NewPublish, NewSend, NewTake, NewWait,
+    OnTerminal, Timestamp, Transition, WaitEdit, WaitFilter, WaitStatus,
 };
 
 use super::super::operation::Operation;
 use super::{Generator, STEPS};
 use crate::fixture::{delivery, folding, json};
 
-const TYPES: [&str; 3] = ["e", "e.x", "e.x.y"];
-const PATTERNS: [&str; 4] = ["e", "e.x", "e.*", "**"];
+pub(super) const TYPES: [&str; 3] = ["e", "e.x", "e.x.y"];
+pub(super) const PATTERNS: [&str; 4] = ["e", "e.x", "e.*", "**"];
 const NAMES: [&str; 2] = ["s", "t"];
 /// The last one fails on most events, which is no match.
-const FILTERS: [&str; 4] = [
+pub(super) const FILTERS: [&str; 9] = [
     "event.payload.n >= 3",
     "event.payload.n === 1",
     "event.payload.user === 'ann'",
+    "event.payload.user === 'ann' && event.payload.n > 1",
+    "event.payload.n in [1, 2, 4]",
+    "event.payload.n === 5 || event.payload.user === 'bob'",
+    "event.correlationId === 'c1'",
+    "event.source === 'x' && event.seq > 2",
     "event.payload.user.startsWith('b')",
 ];
 const DISTINCT: [&str; 2] = ["event.payload.user", "event.payload.n"];
@@ -35,10 +40,20 @@ impl Generator {
             }
             10 => {
                 let wait = self.random.u32(..=self.waits);
-                Operation::EditWait(format!("sub_{wait}"), self.deadline())
+                Operation::EditWait(format!("sub_{wait}"), self.edit())
             }
             _ => Operation::Waits(self.wait_filter()),
         }
+    }
+
+    fn edit(&mut self) -> WaitEdit {
+        let timeout_at = self.one_in(2).then(|| self.deadline());
+        let filter = self.one_in(2).then(|| self.filter_of_a_wait());
+        WaitEdit { timeout_at, filter }
+    }
+
+    fn filter_of_a_wait(&mut self) -> Option<Folding> {
+        self.one_in(3).then(|| expression(self.pick(&FILTERS)))
     }
 
     /// Sometimes what a transition has to do with events.
@@ -50,7 +65,7 @@ impl Generator {
         if self.one_in(3) {
             self.race(&mut transition.waits);
         }
-        for _ in 0..self.random.usize(..6).saturating_sub(3) {
+        for _ in 0..self.random.usize(..5).saturating_sub(2) {
             transition.cancels.push(Arc::from(self.pick(&STEPS)));
         }
         if self.one_in(5) {
@@ -59,8 +74,12 @@ impl Generator {
         }
         if self.one_in(5) {
             let step = Arc::from(self.pick(&STEPS));
-            let delivery = Delivery { source: Some(self.id()), ..self.delivery() };
+            let delivery = Delivery { source: Some(self.id().as_str().into()), ..self.delivery() };
             transition.sends.push(NewSend { step, delivery });
+        }
+        if self.one_in(4) {
+            let step = Arc::from(self.pick(&STEPS));
+            transition.publishes.push(NewPublish { step, publish: self.publish() });
         }
         if self.one_in(6) {
             let (kind, pattern) = self.pattern();
@@ -69,7 +88,7 @@ impl Generator {
         transition
     }
 
-    fn wait(&mut self) -> NewWait {
+    pub(super) fn wait(&mut self) -> NewWait {
         self.waits += 1;
         let hears = if self.one_in(6) {
             Hears::Output { of: self.busy_id(), key: Arc::from(self.pick(&OUTPUTS)) }
@@ -80,10 +99,11 @@ impl Generator {
         NewWait {
             id: format!("sub_{}", self.waits).into(),
             step: Arc::from(self.pick(&STEPS)),
-            filter: self.one_in(3).then(|| expression(self.pick(&FILTERS))),
+            filter: self.filter_of_a_wait(),
             count: self.one_in(4).then(|| self.count()).filter(|_| is_sent(&hears)),
             hears,
             race: None,
+            since: self.since(),
             timeout_at: self.deadline(),
         }
     }
@@ -107,7 +127,7 @@ impl Generator {
     }
 
     /// Mostly something that filters and distinct values look into.
-    fn payload(&mut self) -> Option<Json> {
+    pub(super) fn payload(&mut self) -> Option<Json> {
         match self.random.u32(..5) {
             0 => None,
             1 => Some(json(self.random.u8(..))),

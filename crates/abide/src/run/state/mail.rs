@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
+use crate::declaration::Declarations;
 use crate::error::Result;
 use crate::event::{Delivery, Kind};
 use crate::expr::Expr;
 use crate::history::{Entry, EntryKind, StepKind};
 use crate::id::InstanceId;
-use crate::instance::{NewSend, NewTake};
+use crate::instance::{NewPublish, NewSend, NewTake};
 use crate::json::Json;
+use crate::log::Publish;
 use crate::run::past::Standing;
 use crate::terms::Terms;
 use crate::time::Timestamp;
 use crate::wait::{Count, NewWait};
 
+use super::warning::warnings;
 use super::{Op, OpId, Stage, State};
 
 impl State {
@@ -23,6 +26,7 @@ impl State {
         name: &Arc<str>,
         terms: &Terms,
         instance: &InstanceId,
+        declared: &Declarations,
         id: impl FnOnce() -> Arc<str>,
     ) -> Result<OpId> {
         let reached = match self.past.steps.contains_key(name) {
@@ -33,9 +37,14 @@ impl State {
         let (op, standing) = self.ask(name, kind);
         match (standing, reached) {
             (None, Some(wait)) => {
+                let warned = warnings(terms, wait.filter.as_ref(), declared, name.contains('#'));
+                warned.iter().for_each(|warning| {
+                    tracing::warn!(%instance, step = %name, %warning, "a wait may surprise");
+                });
                 self.record(&Entry {
                     pattern: Some(wait.hears.pattern().into()),
                     deadline: wait.timeout_at,
+                    reason: (!warned.is_empty()).then(|| warned.join("; ")),
                     ..Entry::of_step(EntryKind::WaitStarted, name, kind)
                 });
                 self.wait_outside(op);
@@ -74,6 +83,7 @@ impl State {
             filter,
             race: terms.race.clone(),
             count,
+            since: terms.since,
             timeout_at: terms.timeout.map(|timeout| timeout.at(now)),
         })
     }
@@ -103,6 +113,18 @@ impl State {
         let step = Arc::clone(name);
         self.begin_at_store(name, StepKind::Send, |next| {
             next.sends.push(NewSend { step, delivery: delivery() });
+        })
+    }
+
+    /// Publishes an event.
+    pub(crate) fn begin_publish(
+        &mut self,
+        name: &Arc<str>,
+        publish: impl FnOnce() -> Publish,
+    ) -> OpId {
+        let step = Arc::clone(name);
+        self.begin_at_store(name, StepKind::Publish, |next| {
+            next.publishes.push(NewPublish { step, publish: publish() });
         })
     }
 

@@ -1,0 +1,32 @@
+//! Documents that a store keeps and does not look into: definitions of events, triggers.
+
+use std::sync::Arc;
+
+use crate::json::Json;
+use crate::status::words;
+use crate::time::Timestamp;
+
+words! {
+    /// What a document is.
+    DocumentKind, "document kind", {
+        /// What an event of a type looks like.
+        EventDefinition = "event-definition",
+        /// What starts or cancels instances.
+        Trigger = "trigger",
+    }
+}
+
+/// A stored document. A change makes the next version; the same again does not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// What it is.
+    pub kind: DocumentKind,
+    /// Its name among those.
+    pub name: Arc<str>,
+    /// Counts from 1.
+    pub version: u32,
+    /// What it says.
+    pub body: Json,
+    /// When this version was put.
+    pub updated_at: Timestamp,
+}
