@@ -62,6 +62,7 @@ Examples:
   abide bench parked --instances 10000
   abide bench events --repeat 3
   abide bench wake --instances 10000
+  abide bench match --instances 1000000
   abide bench all --json > figures.json")]
 pub(crate) struct BenchArgs {
     /// What to measure
@@ -80,12 +81,12 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,64,256,1024")]
     #[arg(value_parser = positive)]
     pub(crate) in_flight: Vec<usize>,
-    /// steps, events: how long to measure [default: 5]; wake: how long before the deadlines [default:
-    /// 5]; timers: over how long they fall due [default: 60]
+    /// steps, events: how long to measure [default: 5]; wake, match: how long before the storm
+    /// [default: 5]; timers: over how long they fall due [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) seconds: Option<f64>,
     /// steps, events: measure so many instead of a time; events: so many evicted; timers, parked,
-    /// wake: so many [default: 100000]
+    /// wake, match: so many [default: 100000]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) instances: Option<usize>,
     /// Measure everything so often and show medians
@@ -102,6 +103,9 @@ pub(crate) enum Workload {
     Events,
     /// 100 000 instances woken at once by events, and 100 000 deadlines that pass at once
     Wake,
+    /// Publishing by content: the index alone, one event among very many that wait, and one that
+    /// wakes 100 000
+    Match,
     /// How late sleepers wake
     Timers,
     /// What instances that wait cost, and how soon an engine is ready among them

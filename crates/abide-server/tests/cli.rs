@@ -166,6 +166,47 @@ fn bench_wake_measures_a_storm_of_events_and_one_of_deadlines() {
 }
 
 #[test]
+fn bench_match_measures_the_index_publishing_and_a_storm() {
+    let measured = small_bench("match");
+    let [keyed, scanned, published, among_scanners, subscriptions, reopened, storm] = &measured[..]
+    else {
+        panic!("{measured:?}")
+    };
+    let figures = ["publishP50", "publishP99", "growth", "registration", "insertion", "bytesEach"];
+    let registration = ("registration", 10.0);
+    let targets = [("publishP50", 5.0), ("growth", 3.0), registration, ("bytesEach", 300.0)];
+    check_figures(keyed, "index of 40", &figures, &targets);
+    check_figures(scanned, "index of 40, 1 % scanned", &figures, &[registration]);
+    let figures = [
+        "publishP50",
+        "publishP99",
+        "completedP50",
+        "completedP99",
+        "eventsPerSecond",
+        "latencyP50",
+        "latencyP99",
+        "eventsPerCommit",
+    ];
+    check_figures(published, "published among 40 evicted", &figures, &[]);
+    check_figures(among_scanners, "published among 40 evicted, 1 % scanned", &figures, &[]);
+    let bytes = [("bytesEach", 300.0)];
+    check_figures(subscriptions, "40 subscriptions, evicted", &["startedPerSecond"], &bytes);
+    let figures = ["engineStarted", "ready", "grownEach"];
+    check_figures(reopened, "reopened with 40 subscriptions", &figures, &[]);
+    let figures = [
+        "stepP50Idle",
+        "stepP99Idle",
+        "stepP50Storm",
+        "stepP99Storm",
+        "slowdown",
+        "accepted",
+        "allWoken",
+        "wokenPerSecond",
+    ];
+    check_figures(storm, "one event for 40 evicted", &figures, &[("slowdown", 5.0)]);
+}
+
+#[test]
 fn bench_keeps_away_from_a_database_that_exists() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("shop.db");

@@ -9,6 +9,9 @@ use rusqlite::{Connection, params};
 
 use crate::failure::Trouble;
 
+/// Shapes that are never too many.
+const FEW: usize = 4096;
+
 /// All shapes by id, by themselves, and by what they cover.
 #[derive(Default)]
 pub(crate) struct Shapes {
@@ -16,6 +19,8 @@ pub(crate) struct Shapes {
     ids: HashMap<Shape, i64>,
     covering: Patterns<i64>,
     next: i64,
+    /// So many are worth a look for those that no wait has any more.
+    swept_at: usize,
     /// Since the last batch that is durable.
     added: Vec<i64>,
 }
@@ -35,7 +40,25 @@ impl Shapes {
             let (pattern, paths): (String, String) = (row.get(1)?, row.get(2)?);
             shapes.hold(row.get(0)?, Shape::from_stored(&pattern, &paths)?);
         }
+        shapes.swept_at = FEW.max(shapes.by_id.len() * 2);
         Ok(shapes)
+    }
+
+    /// Forgets those that no wait has any more, once there are many: patterns may have ids in them.
+    /// To be called between batches.
+    pub(crate) fn sweep(&mut self, connection: &Connection) {
+        if self.by_id.len() < self.swept_at {
+            return;
+        }
+        let next = self.next;
+        match Self::read(connection) {
+            Ok(swept) => *self = Self { next: next.max(swept.next), ..swept },
+            Err(trouble) => {
+                let error = abide::Error::from(trouble);
+                tracing::warn!(%error, "shapes that nobody has are kept for now");
+                self.swept_at *= 2;
+            }
+        }
     }
 
     fn hold(&mut self, id: i64, shape: Shape) {

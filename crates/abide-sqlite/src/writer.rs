@@ -27,6 +27,7 @@ use answer::Answer;
 use batch::{Batch, Keys};
 use caches::Caches;
 
+mod accepted;
 mod answer;
 mod batch;
 mod caches;
@@ -154,6 +155,7 @@ impl Writer {
         let _closes = CloseOnExit(&queue);
         while self.next(&queue, &mut commands) {
             self.caches.waiting.build(&self.connection);
+            self.caches.shapes.sweep(&self.connection);
             while !commands.is_empty() || self.caches.has_chores() {
                 if let Some(alone) = self.write(&mut commands) {
                     self.obey(alone);

@@ -19,3 +19,16 @@ async fn random_operations_agree_with_memory_after_every_one() {
         differential::run(fresh, seed, 200).await;
     }
 }
+
+/// Published events find waits by the rows of the file.
+async fn without_index(clock: ManualClock) -> SqliteStore {
+    let options = SqliteStore::options().clock(Arc::new(clock)).index_max_bytes(0);
+    options.open_temporary().await.unwrap()
+}
+
+#[tokio::test]
+async fn random_operations_agree_with_memory_without_an_index() {
+    for seed in 1_000..1_020 {
+        differential::run(without_index, seed, 200).await;
+    }
+}

@@ -1,6 +1,6 @@
 //! Matching from rows alone and from the index in memory: the same waits are found.
 
-#![allow(clippy::unwrap_used, reason = "a broken expectation ends the test that has it")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail their test")]
 
 mod common;
 

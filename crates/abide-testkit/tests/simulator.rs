@@ -113,3 +113,13 @@ fn a_park_over_news_is_noticed() {
 fn a_hint_that_must_not_be_lost_is_missed() {
     check(Sabotage::LosesAnyHint, "signals-to-two-waits", "is waiting for nothing");
 }
+
+#[test]
+fn a_wait_that_does_not_look_back_is_noticed() {
+    check(Sabotage::NeverLooksBack, "publish-vs-reaching-the-wait", "a is waiting");
+}
+
+#[test]
+fn what_is_published_twice_is_noticed() {
+    check(Sabotage::PublishesTwice, "published-twice", "it saw");
+}

@@ -280,6 +280,7 @@ mod tests {
             timeout_at: None,
             run_seq: 1,
             next_seq: 9,
+            log_from: 0,
         }
     }
 

@@ -47,7 +47,7 @@ impl Figure {
                 against(value * yardsticks.commit_p50_ms / 1000.0, "commitsPerSecond")
             }
             Unit::Ms => against(value / yardsticks.commit_p50_ms, "commitP50Ms"),
-            Unit::CpuMicros | Unit::Bytes | Unit::Number => None,
+            Unit::Micros | Unit::CpuMicros | Unit::Bytes | Unit::Number => None,
         };
         let target = Target::of(probe, &name).map(|target| Judged { target, met: false });
         Self { name, value, unit, against, target }.judged()
@@ -80,6 +80,7 @@ impl Figure {
                 format!("{} /s", thousands(self.value))
             }
             Unit::Ms => format!("{:.2} ms", self.value),
+            Unit::Micros => format!("{:.2} µs", self.value),
             Unit::CpuMicros => format!("{:.1} µs", self.value),
             Unit::Bytes if self.value >= 1e6 => {
                 format!("{:.1} MiB", self.value / 1024.0 / 1024.0)
@@ -111,6 +112,7 @@ impl Figure {
             (Compared::Ratio, Unit::Ms) => format!("{sign} {limit} × commit"),
             (Compared::Ratio, _) => format!("{sign} {:.0} %", limit * 100.0),
             (Compared::Value, Unit::Ms) => format!("{sign} {limit} ms"),
+            (Compared::Value, Unit::Micros) => format!("{sign} {limit} µs"),
             (Compared::Value, Unit::Bytes) if limit >= 1e6 => {
                 format!("{sign} {:.0} MB", limit / 1e6)
             }

@@ -1,6 +1,6 @@
 //! Counting what is stored.
 
-use abide::{Engine, Filter, Page};
+use abide::{Engine, Filter, Page, Status};
 
 use crate::error::Error;
 
@@ -16,4 +16,14 @@ pub(crate) async fn count(engine: &Engine, filter: Filter) -> Result<usize, Erro
             next => next,
         };
     }
+}
+
+/// Refuses unless so many have completed.
+pub(crate) async fn check_completed(engine: &Engine, expected: usize) -> Result<(), Error> {
+    let completed = Filter { status: vec![Status::Completed], ..Filter::default() };
+    let found = count(engine, completed).await?;
+    if found != expected {
+        return Err(Error::Unexpected(format!("{found} instances completed, not {expected}")));
+    }
+    Ok(())
 }

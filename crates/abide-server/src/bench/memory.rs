@@ -1,5 +1,18 @@
 //! The memory of this process, as the kernel counts it.
 
+use std::time::{Duration, Instant};
+
+use crate::error::Error;
+
+/// The memory of a process counts as settled when it has not changed for this long.
+const CALM: Duration = Duration::from_secs(2);
+
+/// Less than this is no change.
+const NOISE_BYTES: u64 = 64 * 1024;
+
+/// How long memory may take to settle.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Resident memory in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Memory {
@@ -28,6 +41,27 @@ impl Memory {
         };
         Some(Self { resident: field("VmRSS:")?, peak: field("VmHWM:")? })
     }
+}
+
+/// The memory of this process, without which there is nothing to measure.
+pub(crate) fn needed() -> Result<Memory, Error> {
+    let unreadable = || Error::Refused("memory is read from /proc, so this needs Linux".into());
+    Memory::now().ok_or_else(unreadable)
+}
+
+/// Waits until memory no longer changes.
+pub(crate) async fn settled() -> Result<Memory, Error> {
+    let began = Instant::now();
+    let mut calm_since = began;
+    let mut known = needed()?;
+    while calm_since.elapsed() < CALM && began.elapsed() < PATIENCE {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let now = needed()?;
+        if now.resident.abs_diff(known.resident) > NOISE_BYTES {
+            (known, calm_since) = (now, Instant::now());
+        }
+    }
+    needed()
 }
 
 #[cfg(test)]

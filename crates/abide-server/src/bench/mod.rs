@@ -7,8 +7,10 @@
 mod among;
 mod deadlines;
 mod events;
+mod fanout;
 mod figure;
 mod fill;
+mod index;
 mod listed;
 mod load;
 mod long;
@@ -17,12 +19,17 @@ mod parked;
 mod place;
 mod probe;
 mod processor;
+mod publish;
 mod reading;
 mod ready;
+mod reopened;
 mod report;
 mod residents;
 mod samples;
 mod steps;
+mod stopwatch;
+mod storm;
+mod subscriber;
 mod target;
 mod timers;
 mod waiter;
@@ -45,6 +52,7 @@ use place::Place;
 use probe::{Extent, Kind, Probe};
 use reading::Reading;
 use report::{Measurement, Report};
+use subscriber::Mix;
 use yardstick::Yardsticks;
 
 /// Each yardstick is measured for at most this long.
@@ -67,6 +75,12 @@ const FEW: usize = 10;
 
 /// Events sent to one among few, and to one among many.
 const SAMPLES: usize = 300;
+
+/// Subscriptions of `match`, in an index of each size.
+const INDEXED: [usize; 3] = [1_000, 100_000, 1_000_000];
+
+/// Events that 64 publishers of `match` publish.
+const PUBLISHED: usize = 20_000;
 
 /// Measures and prints.
 pub(crate) async fn run(args: BenchArgs) -> Result<(), Error> {
@@ -159,6 +173,9 @@ fn plan(args: &BenchArgs) -> Vec<Probe> {
         plan.push(Probe::Wake { count });
         plan.push(Probe::Deadlines { count, idle: measured(args) });
     }
+    if wants(Workload::Match) {
+        plan_match(args, &mut plan);
+    }
     if wants(Workload::Timers) {
         let over = args.seconds.map_or(Duration::from_secs(60), Duration::from_secs_f64);
         plan.push(Probe::Timers { count, over });
@@ -170,6 +187,30 @@ fn plan(args: &BenchArgs) -> Vec<Probe> {
         plan.push(Probe::Ready { parked: count });
     }
     plan
+}
+
+fn plan_match(args: &BenchArgs, plan: &mut Vec<Probe>) {
+    let count = args.instances.unwrap_or(INSTANCES);
+    for mix in [Mix::Keyed, Mix::Scanned] {
+        let index = |count| Probe::Index { count, mix };
+        plan.extend(up_to(args.instances.unwrap_or(usize::MAX)).into_iter().map(index));
+    }
+    let events = PUBLISHED.min(count);
+    let publish = |waiting, mix| Probe::Publish { waiting, mix, events };
+    let few = (count > INDEXED[0]).then(|| publish(INDEXED[0], Mix::Keyed));
+    plan.extend(few);
+    plan.extend([publish(count, Mix::Keyed), publish(count, Mix::Scanned)]);
+    plan.push(Probe::Parked { kind: Kind::Subscribers, count });
+    // After the subscriptions: it opens the database they have left.
+    plan.push(Probe::Reopened { waiting: count });
+    plan.push(Probe::Fanout { count, idle: measured(args) });
+}
+
+/// The sizes of indexes, none larger than asked for.
+fn up_to(largest: usize) -> Vec<usize> {
+    let mut sizes = INDEXED.map(|size| size.min(largest)).to_vec();
+    sizes.dedup();
+    sizes
 }
 
 fn measured(args: &BenchArgs) -> Duration {
@@ -217,6 +258,31 @@ mod tests {
         let among = |arguments| planned(arguments).pop().unwrap();
         assert_eq!(among("events"), Probe::Among { few: FEW, many: INSTANCES, samples: SAMPLES });
         assert_eq!(among("events --instances 4"), Probe::Among { few: 4, many: 4, samples: 4 });
+    }
+
+    #[test]
+    fn indexes_of_every_size_are_measured_but_none_beyond_what_was_asked_for() {
+        let sizes = |arguments| {
+            let keyed = planned(arguments).into_iter().filter_map(|probe| match probe {
+                Probe::Index { count, mix: Mix::Keyed } => Some(count),
+                _ => None,
+            });
+            keyed.collect::<Vec<_>>()
+        };
+        assert_eq!(sizes("match"), INDEXED);
+        assert_eq!(sizes("match --instances 20000"), [1_000, 20_000]);
+        assert_eq!(sizes("match --instances 7"), [7]);
+    }
+
+    #[test]
+    fn many_publish_among_a_thousand_and_among_all() {
+        let plan = planned("match");
+        for (waiting, mix) in
+            [(1_000, Mix::Keyed), (INSTANCES, Mix::Keyed), (INSTANCES, Mix::Scanned)]
+        {
+            let publish = Probe::Publish { waiting, mix, events: PUBLISHED };
+            assert!(plan.contains(&publish), "{publish:?} is not in {plan:?}");
+        }
     }
 
     #[test]

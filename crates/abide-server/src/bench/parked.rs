@@ -15,22 +15,14 @@ use tokio::task::JoinSet;
 use crate::error::Error;
 
 use super::fill::fill;
-use super::memory::Memory;
+use super::memory::{self, Memory};
 use super::probe::Kind;
 use super::reading::{Reading, Unit};
 use super::residents;
+use super::subscriber::{self, SUBSCRIBER, subscriber};
 
 /// Longer than any measurement, and far beyond the horizon of the timers.
 const LONG: &str = "1 year";
-
-/// The memory of a process counts as settled when it has not changed for this long.
-const CALM: Duration = Duration::from_secs(2);
-
-/// Less than this is no change.
-const NOISE_BYTES: u64 = 64 * 1024;
-
-/// How long memory may take to settle.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Trivial instances run before memory is read: what an engine in use does in a fraction of a second.
 const STIRRED: usize = 4000;
@@ -57,6 +49,7 @@ pub(crate) async fn measure(file: &Path, kind: Kind, count: usize) -> Result<Vec
         .workflow("sleeper", sleeper)
         .workflow("waiter", waiter)
         .workflow("trivial", trivial)
+        .workflow(SUBSCRIBER, subscriber)
         .configure(|config| {
             if kind == Kind::Residents {
                 // Longer than they sleep, or they would not stay.
@@ -66,28 +59,27 @@ pub(crate) async fn measure(file: &Path, kind: Kind, count: usize) -> Result<Vec
         })
         .start()
         .await?;
-    let workflow = if kind == Kind::Waits { "waiter" } else { "sleeper" };
+    let (workflow, start): (_, fn(usize) -> Start) = match kind {
+        Kind::Waits => ("waiter", |_| Start::new(&())),
+        Kind::Sleepers | Kind::Residents => ("sleeper", |_| Start::new(&())),
+        Kind::Subscribers => (SUBSCRIBER, subscriber::start),
+    };
     let extra = count.div_ceil(3);
-    fill(&engine, workflow, extra, |_| Start::new(&())).await?;
+    fill(&engine, workflow, extra, start).await?;
     let before = settled(&engine, kind, extra).await?;
     let began = Instant::now();
-    fill(&engine, workflow, count, |_| Start::new(&())).await?;
+    fill(&engine, workflow, count, |number| start(extra + number)).await?;
     let filling = began.elapsed().as_secs_f64();
     let after = settled(&engine, kind, extra + count).await?;
     engine.shutdown().await;
     store.close().await?;
     let instances = Reading::count("instances", count).value;
-    let bytes = Reading::count("grown", usize_of(after.resident.saturating_sub(before.resident)));
     let mut readings = vec![
-        Reading::new("bytesEach", bytes.value / instances, Unit::Bytes),
+        Reading::bytes_each("bytesEach", before, after, count),
         Reading::new("startedPerSecond", instances / filling, Unit::PerSecond),
     ];
     readings.extend(Reading::peak_memory());
     Ok(readings)
-}
-
-fn usize_of(bytes: u64) -> usize {
-    usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
 /// Waits until the instances are where they should be and memory no longer changes.
@@ -95,17 +87,7 @@ async fn settled(engine: &Engine, kind: Kind, count: usize) -> Result<Memory, Er
     let expected = if kind == Kind::Residents { count } else { 0 };
     residents::until(engine, expected).await?;
     stir(engine).await?;
-    let began = Instant::now();
-    let mut calm_since = began;
-    let mut known = memory()?;
-    while calm_since.elapsed() < CALM && began.elapsed() < PATIENCE {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        let now = memory()?;
-        if now.resident.abs_diff(known.resident) > NOISE_BYTES {
-            (known, calm_since) = (now, Instant::now());
-        }
-    }
-    memory()
+    memory::settled().await
 }
 
 async fn stir(engine: &Engine) -> Result<(), Error> {
@@ -123,10 +105,4 @@ async fn stir(engine: &Engine) -> Result<(), Error> {
         stirred.map_err(|died| Error::Unexpected(format!("stirring: {died}")))??;
     }
     Ok(())
-}
-
-fn memory() -> Result<Memory, Error> {
-    let unreadable =
-        || Error::Refused("`parked` reads memory from /proc, so it needs Linux".into());
-    Memory::now().ok_or_else(unreadable)
 }

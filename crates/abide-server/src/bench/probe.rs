@@ -11,7 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 
 use super::reading::Reading;
-use super::{among, deadlines, events, long, parked, ready, steps, timers, wake, yardstick};
+use super::subscriber::Mix;
+use super::{
+    among, deadlines, events, fanout, index, long, parked, publish, ready, reopened, steps, timers,
+    wake, yardstick,
+};
 
 /// See the module. Goes to the process as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +30,10 @@ pub(crate) enum Probe {
     Among { few: usize, many: usize, samples: usize },
     Wake { count: usize },
     Deadlines { count: usize, idle: Duration },
+    Index { count: usize, mix: Mix },
+    Publish { waiting: usize, mix: Mix, events: usize },
+    Reopened { waiting: usize },
+    Fanout { count: usize, idle: Duration },
 }
 
 /// How much to measure.
@@ -44,6 +52,8 @@ pub(crate) enum Kind {
     Sleepers,
     /// Sleep, and are still in memory.
     Residents,
+    /// Wait for a published event, and have left memory.
+    Subscribers,
 }
 
 impl Probe {
@@ -59,6 +69,12 @@ impl Probe {
             Self::Among { few, many, samples } => among::measure(file, few, many, samples).await,
             Self::Wake { count } => wake::measure(file, count).await,
             Self::Deadlines { count, idle } => deadlines::measure(file, count, idle).await,
+            Self::Index { count, mix } => index::measure(count, mix),
+            Self::Publish { waiting, mix, events } => {
+                publish::measure(file, waiting, mix, events).await
+            }
+            Self::Reopened { waiting } => reopened::measure(file, waiting).await,
+            Self::Fanout { count, idle } => fanout::measure(file, count, idle).await,
         }
     }
 
@@ -68,6 +84,11 @@ impl Probe {
             Self::Yardsticks { .. } => "yardsticks",
             Self::Steps { .. } | Self::Long { .. } => "steps",
             Self::Timers { .. } => "timers",
+            Self::Index { .. }
+            | Self::Publish { .. }
+            | Self::Reopened { .. }
+            | Self::Fanout { .. }
+            | Self::Parked { kind: Kind::Subscribers, .. } => "match",
             Self::Parked { .. } | Self::Ready { .. } => "parked",
             Self::Events { .. } | Self::Among { .. } => "events",
             Self::Wake { .. } | Self::Deadlines { .. } => "wake",
@@ -90,15 +111,24 @@ impl Probe {
                 format!("{count} sleepers beyond the horizon")
             }
             Self::Parked { kind: Kind::Residents, count } => format!("{count} resident"),
+            Self::Parked { kind: Kind::Subscribers, count } => {
+                format!("{count} subscriptions, evicted")
+            }
             Self::Ready { parked } => format!("reopened with {parked} waits"),
             Self::Among { few, many, .. } => format!("one among {few} and {many} evicted"),
             Self::Wake { count } => format!("{count} evicted, an event for each"),
             Self::Deadlines { count, .. } => format!("{count} deadlines at once"),
+            Self::Index { count, mix } => format!("index of {count}{}", mix.suffix()),
+            Self::Publish { waiting, mix, .. } => {
+                format!("published among {waiting} evicted{}", mix.suffix())
+            }
+            Self::Reopened { waiting } => format!("reopened with {waiting} subscriptions"),
+            Self::Fanout { count, .. } => format!("one event for {count} evicted"),
         }
     }
 
     /// Whether it needs the database that the probe before it has left.
     pub(crate) fn reuses_database(&self) -> bool {
-        matches!(self, Self::Ready { .. })
+        matches!(self, Self::Ready { .. } | Self::Reopened { .. })
     }
 }

@@ -25,6 +25,9 @@ pub(crate) enum Unit {
     /// Milliseconds; held against the commit.
     #[serde(rename = "ms")]
     Ms,
+    /// Microseconds that no disk has a part in.
+    #[serde(rename = "µs")]
+    Micros,
     /// Microseconds of processor time; other programs hardly change them.
     #[serde(rename = "cpu µs")]
     CpuMicros,
@@ -49,6 +52,12 @@ impl Reading {
     pub(crate) fn count(name: &str, count: usize) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
         Self::new(name, count as f64, Unit::Number)
+    }
+
+    /// By how much each of so many made memory grow.
+    pub(crate) fn bytes_each(name: &str, before: Memory, after: Memory, count: usize) -> Self {
+        let grown = Self::bytes(name, after.resident.saturating_sub(before.resident));
+        Self { value: grown.value / Self::count(name, count).value, ..grown }
     }
 
     fn bytes(name: &str, bytes: u64) -> Self {

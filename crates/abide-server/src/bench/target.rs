@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::probe::{Kind, Probe};
+use super::subscriber::Mix;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -57,7 +58,13 @@ impl Target {
             (Probe::Among { .. }, "growth") => (Value, AtMost, 1.5),
             (Probe::Wake { .. }, "wakesPerSecond") => (Value, AtLeast, 10_000.0),
             (Probe::Wake { .. }, "peakRss") => (Value, AtMost, 300e6),
-            (Probe::Deadlines { .. }, "slowdown") => (Value, AtMost, 5.0),
+            (Probe::Deadlines { .. } | Probe::Fanout { .. }, "slowdown") => (Value, AtMost, 5.0),
+            // Scanners have no target: what they cost is why filters should have an equality.
+            (Probe::Index { mix: Mix::Keyed, .. }, "publishP50") => (Value, AtMost, 5.0),
+            (Probe::Index { mix: Mix::Keyed, .. }, "growth") => (Value, AtMost, 3.0),
+            (Probe::Index { .. }, "registration") => (Value, AtMost, 10.0),
+            (Probe::Index { mix: Mix::Keyed, .. }, "bytesEach") => (Value, AtMost, 300.0),
+            (Probe::Parked { kind: Kind::Subscribers, .. }, "bytesEach") => (Value, AtMost, 300.0),
             _ => return None,
         };
         Some(Self { of, bound, limit })

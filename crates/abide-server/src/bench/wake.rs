@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use abide::{Engine, Filter, Status};
+use abide::Engine;
 use abide_sqlite::SqliteStore;
 use tokio::task::JoinSet;
 
@@ -43,7 +43,8 @@ pub(crate) async fn measure(file: &Path, count: usize) -> Result<Vec<Reading>, E
     let peak = Reading::peak_memory();
     let commits = store.stats().commits - commits;
     let processor = processor::used().zip(processor).map(|(after, before)| after - before);
-    check(&engine, count).await?;
+    // The figure is worth nothing unless all have completed.
+    listed::check_completed(&engine, count).await?;
     engine.shutdown().await;
     store.close().await?;
     let count = Reading::count("woken", count).value;
@@ -79,14 +80,4 @@ async fn send_all(engine: &Engine, count: usize) -> Result<(), Error> {
         });
     }
     senders.join_all().await.into_iter().collect()
-}
-
-/// The figure is worth nothing unless all have completed.
-async fn check(engine: &Engine, expected: usize) -> Result<(), Error> {
-    let completed = Filter { status: vec![Status::Completed], ..Filter::default() };
-    let found = listed::count(engine, completed).await?;
-    if found != expected {
-        return Err(Error::Unexpected(format!("{found} instances completed, not {expected}")));
-    }
-    Ok(())
 }

@@ -36,6 +36,17 @@ impl Batch<'_> {
         self.look_further(rides_along, somebody_waits)
     }
 
+    /// A wait that can't be read looks at nothing any more, and keeps nobody else from it.
+    fn look_on_or_stop(&mut self, wait: i64) -> Result<(), Trouble> {
+        match self.guarded(|batch| batch.look_on(wait, EVENTS)) {
+            Err(Trouble::Refused(error)) => {
+                tracing::warn!(wait, %error, "it can't look back any further");
+                self.stop_looking(wait)
+            }
+            looked => looked.map(drop),
+        }
+    }
+
     /// Makes older events findable, and then has waits look for them that could not before.
     fn look_further(
         &mut self,
@@ -47,7 +58,7 @@ impl Batch<'_> {
             let done = if let Some(indexed) = self.caches.paths.incomplete().cloned() {
                 self.index_more(&indexed, EVENTS)?
             } else if let Some(wait) = self.caches.lookbacks.first() {
-                self.look_on(wait, EVENTS)?;
+                self.look_on_or_stop(wait)?;
                 EVENTS
             } else {
                 break;

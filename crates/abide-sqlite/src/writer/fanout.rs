@@ -5,7 +5,7 @@
 //! of the moment of its acceptance: whatever else is about to happen to it settles that before.
 
 use abide::{InstanceKey, Published, Verdict};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::batch::Batch;
 use super::keys::{self, Found};
@@ -70,7 +70,13 @@ impl Batch<'_> {
         self.caches.fanouts.close(seq);
         self.connection.prepare_cached("DELETE FROM fanouts WHERE seq = ?1")?.execute([seq])?;
         let mut correct = self.connection.prepare_cached(
-            "UPDATE events SET verdict = json_set(verdict, '$.matchedCount', ?2) WHERE seq = ?1",
+            "UPDATE events
+                SET verdict = json_set(verdict, '$.matchedCount', ?2),
+                    wanted = ?2 > 0 OR verdict ->> '$.startedCount' > 0
+                        OR verdict ->> '$.cancelledCount' > 0
+                        OR json_array_length(verdict, '$.deferred') > 0
+                        OR EXISTS (SELECT 1 FROM inbox WHERE log = ?1)
+              WHERE seq = ?1",
         )?;
         correct.execute([seq, stored(met)])?;
         Ok(())
@@ -81,6 +87,7 @@ impl Batch<'_> {
         // A deadline that passed meanwhile is later than the event.
         let now = std::mem::replace(&mut self.now, event.accepted_at);
         let mut verdict = Verdict::default();
+        // It may have been met before the store was opened.
         let met = match self.has_taken(key, seq) {
             Ok(false) => self.meet_one(key, &event, &mut verdict),
             Ok(true) => Ok(()),
@@ -90,14 +97,6 @@ impl Batch<'_> {
         met?;
         self.caches.fanouts.add_met(seq, verdict.matched_count);
         Ok(())
-    }
-
-    /// Whether an instance has an event: it was met before the store was opened.
-    fn has_taken(&self, key: InstanceKey, seq: i64) -> Result<bool, Trouble> {
-        let mut select = self
-            .connection
-            .prepare_cached("SELECT 1 FROM inbox WHERE log = ?1 AND instance = ?2")?;
-        Ok(select.query_row([seq, key.0], |_| Ok(())).optional()?.is_some())
     }
 }
 

@@ -6,6 +6,9 @@ use rusqlite::params;
 use super::batch::{Batch, Keys};
 use crate::failure::Trouble;
 
+/// The longest that a window of a trigger may still count after its last instance has gone: 30 days.
+const WINDOW_MS: i64 = 30 * 24 * 60 * 60 * 1000;
+
 impl Batch<'_> {
     pub(super) fn prune(
         &mut self,
@@ -27,7 +30,11 @@ impl Batch<'_> {
         let mut rows = self.connection.prepare_cached("DELETE FROM history WHERE instance = ?1")?;
         let mut instance =
             self.connection.prepare_cached("DELETE FROM instances WHERE key = ?1")?;
+        let mut windows = self
+            .connection
+            .prepare_cached("DELETE FROM windows WHERE instance = ?1 AND opened_at < ?2")?;
         for key in &keys {
+            windows.execute([*key, self.now.0.saturating_sub(WINDOW_MS)])?;
             self.forget_mail(InstanceKey(*key))?;
             rows.execute([key])?;
             instance.execute([key])?;

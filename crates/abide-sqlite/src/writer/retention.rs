@@ -9,6 +9,9 @@ use super::batch::Batch;
 use crate::failure::Trouble;
 use crate::log;
 
+/// How long a wait that was met may be called off unseen: a day.
+const UNDONE_WITHIN_MS: i64 = 24 * 60 * 60 * 1000;
+
 impl Batch<'_> {
     /// Deletes events that may go, the oldest first.
     pub(super) fn prune_log(
@@ -92,8 +95,19 @@ impl Batch<'_> {
         Ok(gone)
     }
 
+    /// Nobody can take again what is gone, so that no proof is needed. It is kept for as long as a
+    /// wait may be called off before its instance saw that it was met.
+    fn forget_takers(&self, seq: i64) -> Result<(), Trouble> {
+        let mut delete = self.connection.prepare_cached(
+            "DELETE FROM inbox WHERE log = ?1 AND state = 'consumed' AND taken_at < ?2",
+        )?;
+        delete.execute([seq, self.now.0.saturating_sub(UNDONE_WITHIN_MS)])?;
+        Ok(())
+    }
+
     fn delete_event(&mut self, event: &Published) -> Result<(), Trouble> {
         self.unindex_event(event)?;
+        self.forget_takers(event.seq)?;
         let mut delete = self.connection.prepare_cached("DELETE FROM events WHERE seq = ?1")?;
         delete.execute([event.seq])?;
         let size = event.event.payload.as_ref().map_or(0, abide::Json::size);

@@ -4,7 +4,7 @@
 //! the proof that the instance does not take the event again.
 
 use abide::{Buffered, InstanceKey, Json, Published};
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use super::batch::Batch;
 use super::inbox::State;
@@ -50,6 +50,14 @@ impl Batch<'_> {
         }
         self.bytes += size;
         Ok(sent)
+    }
+
+    /// Whether an instance has an event, or had it.
+    pub(super) fn has_taken(&self, key: InstanceKey, seq: i64) -> Result<bool, Trouble> {
+        let mut select = self
+            .connection
+            .prepare_cached("SELECT 1 FROM inbox WHERE log = ?1 AND instance = ?2")?;
+        Ok(select.query_row([seq, key.0], |_| Ok(())).optional()?.is_some())
     }
 
     /// Somebody wants an event that is in the log.

@@ -11,6 +11,7 @@ use rusqlite::ffi;
 use crate::SqliteStore;
 
 mod lookbacks;
+mod pieces;
 mod publishing;
 mod storms;
 

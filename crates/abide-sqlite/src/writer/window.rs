@@ -41,7 +41,7 @@ impl Batch<'_> {
         };
         let opened = self.window(&start.trigger, key)?;
         let waiting = match &opened {
-            Some(opened) => self.waiting(opened.instance)?,
+            Some(opened) => self.joinable(opened.instance, rule)?,
             None => None,
         };
         let window = opened.as_ref().map(|opened| opened.window);
@@ -52,7 +52,10 @@ impl Batch<'_> {
                 let at = placed.begins_at.unwrap_or(self.now).max(self.now);
                 verdict.defers(&start.trigger, &waiting.id, at);
                 self.join(instance, &waiting, new, rule, at)?;
-                self.take_in(instance, event, State::Consumed)?;
+                // Several triggers may have the same window.
+                if !self.has_taken(instance, event.seq)? {
+                    self.take_in(instance, event, State::Consumed)?;
+                }
                 Some(instance)
             }
             None => {
@@ -121,8 +124,10 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// An instance that events may still join. Whoever has claimed it has read what it begins with.
-    fn waiting(&self, key: InstanceKey) -> Result<Option<Waiting>, Trouble> {
+    /// An instance that events may still join. Whoever has claimed it has read what it begins with;
+    /// and what began as something else than a list, because the trigger was another one then, can't
+    /// be appended to.
+    fn joinable(&self, key: InstanceKey, rule: &WindowRule) -> Result<Option<Waiting>, Trouble> {
         if self.claims.get(key).is_some() {
             return Ok(None);
         }
@@ -135,8 +140,9 @@ impl Batch<'_> {
         });
         let Some((id, input, correlation_id)) = found.optional()? else { return Ok(None) };
         let of = |refused: Error| Error::corrupt(format!("instance with key {}: {refused}", key.0));
-        let id = InstanceId::new(id).map_err(of)?;
-        Ok(Some(Waiting { id, input: Json::from_stored(input).map_err(of)?, correlation_id }))
+        let (id, input) = (InstanceId::new(id).map_err(of)?, Json::from_stored(input).map_err(of)?);
+        let fits = !rule.collects() || input.decode::<Vec<Json>>().is_ok();
+        Ok(fits.then_some(Waiting { id, input, correlation_id }))
     }
 
     /// Changes what a queued instance begins with, and when.

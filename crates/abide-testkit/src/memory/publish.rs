@@ -130,12 +130,15 @@ impl State {
         self.keep_awake(key)
     }
 
-    /// An instance has a published event without having waited for it.
+    /// An instance has a published event without having waited for it. It may have it already.
     pub(super) fn consume(&mut self, key: InstanceKey, seq: i64) {
         let now = self.now;
         let (Some(logged), Some(kept)) = (self.log.get_mut(&seq), self.kept.get_mut(&key)) else {
             return;
         };
+        if kept.mailbox.taken(seq).is_some() {
+            return;
+        }
         self.last_mail += 1;
         kept.mailbox.take_in(logged.published.sent(self.last_mail), Place::Gone, now);
         logged.wanted = true;

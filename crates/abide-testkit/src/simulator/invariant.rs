@@ -2,6 +2,7 @@
 
 mod event;
 mod life;
+mod log;
 
 use abide::Timestamp;
 
@@ -25,13 +26,15 @@ pub(super) struct Scene<'a> {
 
 type Invariant = fn(&Scene<'_>) -> Result<(), String>;
 
-const INVARIANTS: [(&str, Invariant); 11] = [
+const INVARIANTS: [(&str, Invariant); 13] = [
     ("1: acknowledged means durable", event::acknowledged_is_durable),
     ("4: only a crash interrupts a step", life::interrupted_by_crashes),
     ("5: an event meets a wait exactly once", event::meets_once),
     ("5: a wait has one outcome", event::one_outcome),
     ("6: a dead waiter eats nothing", event::nothing_vanishes),
     ("6: what was accepted before the deadline wins", event::deadline_decides),
+    ("5: what was published is compared with every wait that reaches back to it", log::is_compared),
+    ("6: what was published before the deadline wins", log::deadline_decides),
     ("7: history numbers are contiguous and never reset", life::contiguous_history),
     ("7: what is written stays written", life::history_only_grows),
     ("8: a finished instance owns nothing that is open", life::finished_owns_nothing),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use abide::history::EntryKind;
 use abide::store::{Answer, Claimed, Commit, Store};
-use abide::{Delivered, Delivery, InstanceKey};
+use abide::{Delivered, Delivery, InstanceKey, Publication, Publish, Since, Verdict};
 
 use super::traffic::at_once;
 use crate::MemoryStore;
@@ -26,6 +26,10 @@ pub enum Sabotage {
     ForgetsDeadlines,
     /// What is sent arrives twice, under two ids.
     DeliversTwice,
+    /// Waits don't look back to what was published.
+    NeverLooksBack,
+    /// What is published is accepted twice, under two ids.
+    PublishesTwice,
     /// A park is stored though something arrived that the runner had not heard of.
     ParksOverNews,
     /// Any hint may be lost, also those that an engine can't do without: that of a pause or a
@@ -38,6 +42,10 @@ impl Sabotage {
         match self {
             Self::LosersStayOpen => Arc::make_mut(&mut commit.transition).cancels.clear(),
             Self::ParksOverNews => commit.heard = i64::MAX,
+            Self::NeverLooksBack => {
+                let waits = &mut Arc::make_mut(&mut commit.transition).waits;
+                waits.iter_mut().for_each(|wait| wait.since = Since::Now);
+            }
             _ => {}
         }
         commit
@@ -70,6 +78,15 @@ impl Sabotage {
             }
             _ => disk.deliver(delivery),
         }
+    }
+
+    pub(super) fn publish(self, disk: &MemoryStore, publish: Publish) -> Answer<Verdict> {
+        if self == Self::PublishesTwice {
+            let id = publish.event.id.as_ref().map(|id| format!("{id} again"));
+            let again = Publication { id, ..(*publish.event).clone() };
+            drop(disk.publish(Publish { event: Arc::new(again), ..publish.clone() }));
+        }
+        disk.publish(publish)
     }
 
     pub(super) fn fall_due(self, disk: &MemoryStore, keys: Vec<InstanceKey>) -> Answer<()> {

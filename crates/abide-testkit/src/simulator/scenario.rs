@@ -2,7 +2,7 @@
 //!
 //! One file per group. A new scenario is a function that makes a [`Plan`], and a line in [`ALL`].
 
-use abide::{Cx, Error, Event, Workflow};
+use abide::{Cx, Error, Event, Timestamp, Workflow};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -17,9 +17,12 @@ mod ending;
 mod family;
 mod pause;
 mod program;
+mod publish;
+mod published;
 mod queue;
 mod race;
 mod together;
+mod triggered;
 
 /// A scenario by its name.
 #[derive(Clone, Copy)]
@@ -60,6 +63,25 @@ pub(super) const ALL: &[Scenario] = &[
     Scenario { name: "parent-and-child", plan: family::messages },
     Scenario { name: "end-of-a-family", plan: family::end },
     Scenario { name: "outputs", plan: family::outputs },
+    Scenario { name: "publish-vs-reaching-the-wait", plan: publish::reaching },
+    Scenario { name: "publish-vs-eviction", plan: publish::eviction },
+    Scenario { name: "publish-vs-deadline", plan: publish::deadline },
+    Scenario { name: "publish-vs-terminate", plan: publish::terminate },
+    Scenario { name: "publish-vs-restart", plan: publish::restart },
+    Scenario { name: "publish-vs-restart-from-step", plan: publish::restart_from },
+    Scenario { name: "publish-vs-pause", plan: publish::pause },
+    Scenario { name: "publish-vs-event", plan: publish::addressed },
+    Scenario { name: "two-publishers", plan: published::two_publishers },
+    Scenario { name: "published-twice", plan: published::twice },
+    Scenario { name: "published-to-two-instances", plan: published::two_instances },
+    Scenario { name: "published-to-a-count", plan: published::count },
+    Scenario { name: "published-to-a-race", plan: published::any },
+    Scenario { name: "published-to-a-loser", plan: published::loser },
+    Scenario { name: "published-before-continuing", plan: published::continued },
+    Scenario { name: "published-by-a-workflow", plan: published::by_a_workflow },
+    Scenario { name: "trigger-starts-once", plan: triggered::once },
+    Scenario { name: "trigger-collects", plan: triggered::batch },
+    Scenario { name: "trigger-cancels", plan: triggered::cancel },
     Scenario { name: "random-program", plan: program::random },
 ];
 
@@ -111,6 +133,35 @@ impl Ending<'_> {
             Told::Delivered(told) if *told.event_id == *event => Some(told.delivered),
             _ => None,
         })
+    }
+
+    /// The ids of what was published, in the order of the log.
+    pub(super) fn published(&self) -> Vec<String> {
+        self.view.log.iter().map(|logged| logged.verdict.event_id.to_string()).collect()
+    }
+
+    /// What the first wait of an instance for anything published may have got: the oldest since its
+    /// run was accepted that came before its deadline, or before it was reached; else a timeout. What
+    /// came in the millisecond in which it was reached past its deadline may have come first or not.
+    pub(super) fn first_published(&self, id: &str) -> [String; 2] {
+        let mut instances = self.view.instances.iter();
+        let from = instances.find(|it| it.id.as_str() == id).map_or(0, |it| it.log_from);
+        let mut waits = self.view.waits.iter().filter(|wait| wait.instance_id.as_str() == id);
+        let last = waits.next_back();
+        let first = |at_the_latest: i64| {
+            let in_time = |at: Timestamp| {
+                last.is_none_or(|wait| {
+                    wait.timeout_at.is_none_or(|deadline| at < deadline)
+                        || at.0 <= wait.created_at.0 + at_the_latest
+                })
+            };
+            let mut log = self.view.log.iter();
+            let first = log.find(|logged| {
+                logged.published.seq > from && in_time(logged.published.accepted_at)
+            });
+            first.map_or_else(|| "timeout".to_owned(), |it| it.verdict.event_id.to_string())
+        };
+        [first(-1), first(0)]
     }
 
     /// Whether what was sent by this id was accepted.

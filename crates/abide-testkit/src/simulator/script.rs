@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide::prelude::*;
-use abide::{Clock, Delivered, Instance, WaitStatus};
+use abide::{Clock, Delivered, Instance, Trigger, Verdict, WaitStatus};
 use parking_lot::Mutex;
 
 /// What a client asks for.
@@ -23,6 +23,10 @@ pub(super) enum Ask {
     Terminate(String),
     /// To begin it anew, whole or from a step.
     Restart(String, Option<&'static str>),
+    /// To publish an event whose payload is its id, once an instance is there, if one is named.
+    Publish { event_type: &'static str, id: String, knows: Option<String> },
+    /// To register a trigger.
+    PutTrigger(&'static str, Box<Trigger>),
     /// To move the deadline of its oldest open wait to so long from now.
     EditWait(String, Duration),
 }
@@ -58,13 +62,20 @@ impl Ask {
         }
     }
 
-    /// The instance it is about.
-    pub(super) fn about(&self) -> &str {
+    /// An event for whoever wants it, published once this instance is there.
+    pub(super) fn publish(knows: &str, event_type: &'static str, id: &str) -> Self {
+        Self::Publish { event_type, id: id.to_owned(), knows: Some(knows.to_owned()) }
+    }
+
+    /// The instance that must be there.
+    pub(super) fn about(&self) -> Option<&str> {
         match self {
-            Self::Start { id, .. } => id,
-            Self::Send { to, .. } => to,
-            Self::Pause(id) | Self::Resume(id) | Self::Terminate(id) => id,
-            Self::Restart(id, _) | Self::EditWait(id, _) => id,
+            Self::Start { id, .. } => Some(id),
+            Self::Send { to, .. } => Some(to),
+            Self::Pause(id) | Self::Resume(id) | Self::Terminate(id) => Some(id),
+            Self::Restart(id, _) | Self::EditWait(id, _) => Some(id),
+            Self::Publish { knows, .. } => knows.as_deref(),
+            Self::PutTrigger(..) => None,
         }
     }
 
@@ -80,6 +91,8 @@ impl Ask {
             Self::Terminate(id) => format!("terminate {id}"),
             Self::Restart(id, None) => format!("restart {id}"),
             Self::Restart(id, Some(step)) => format!("restart {id} from {step}"),
+            Self::Publish { id, .. } => format!("publish {id}"),
+            Self::PutTrigger(name, _) => format!("put trigger {name}"),
             Self::EditWait(id, by) => format!("move the deadline of {id} to {by:?} from now"),
         }
     }
@@ -91,9 +104,15 @@ impl Ask {
     }
 
     async fn make(self, engine: Engine, clock: Arc<dyn Clock>) -> Result<Told> {
-        let id = InstanceId::new(self.about())?;
-        let handle = engine.get(&id);
+        let handle = engine.get(&InstanceId::new(self.about().unwrap_or("nobody"))?);
         match self {
+            Self::Publish { event_type, id, .. } => {
+                let event = Event::new(event_type, id.clone()).id(id).source("outside");
+                engine.publish(event).await.map(Told::Published)
+            }
+            Self::PutTrigger(name, trigger) => {
+                engine.put_trigger(name, *trigger).await.map(|_| Told::Nothing)
+            }
             Self::Start { workflow, id } => {
                 engine.start(workflow, Start::new(&()).id(id)).await.map(|_| Told::Started)
             }
@@ -121,6 +140,8 @@ pub(super) enum Told {
     Started,
     /// What became of what was sent.
     Delivered(Delivered),
+    /// What became of what was published.
+    Published(Verdict),
     /// The instance as it was then.
     Changed(Box<Instance>),
     /// Nothing that would bind anybody.
@@ -175,9 +196,8 @@ impl Script {
     pub(super) fn possible(&self, exists: impl Fn(&str) -> bool) -> Vec<(usize, String)> {
         let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| !lane.is_flying);
         let asks = lanes.filter_map(|(place, lane)| Some((place, lane.asks.front()?)));
-        asks.filter(|(_, ask)| matches!(ask, Ask::Start { .. }) || exists(ask.about()))
-            .map(|(place, ask)| (place, ask.in_words()))
-            .collect()
+        let may = |ask: &Ask| matches!(ask, Ask::Start { .. }) || ask.about().is_none_or(&exists);
+        asks.filter(|(_, ask)| may(ask)).map(|(place, ask)| (place, ask.in_words())).collect()
     }
 
     /// The next call of a client, as a task.

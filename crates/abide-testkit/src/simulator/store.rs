@@ -197,7 +197,8 @@ impl Store for SimStore {
 
     fn publish(&self, publish: Publish) -> Answer<Verdict> {
         let id = publish.event.id.clone().unwrap_or_default();
-        self.write(format!("publish {id}"), move |disk| disk.publish(publish))
+        let sabotage = self.sabotage;
+        self.write(format!("publish {id}"), move |disk| sabotage.publish(disk, publish))
     }
 
     fn log(&self, filter: LogFilter) -> Answer<Vec<Logged>> {

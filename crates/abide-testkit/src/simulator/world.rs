@@ -196,8 +196,10 @@ impl World {
             Engine::builder(store).clock(Arc::new(self.clock.clone())).configure(|config| {
                 config.residency_idle = habits.residency_idle;
                 config.timers_horizon = habits.timers_horizon;
-                // What ended stays, so that it can be looked at.
+                // What ended and what was published stays, so that it can be looked at.
                 config.instances_retention = None;
+                config.events_retention = None;
+                config.events_max_bytes = None;
             });
         for workflow in &self.plan.workflows {
             engine = engine.register(workflow.clone());

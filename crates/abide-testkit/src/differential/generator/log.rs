@@ -82,9 +82,12 @@ impl Generator {
         };
         let starts = if self.one_in(4) { self.random.usize(1..3) } else { 0 };
         let failed = TriggerFailed { trigger: "broken".into(), error: failure("no such field") };
+        let mut starts: Vec<StartBy> = (0..starts).map(|_| self.start_by()).collect();
+        // A trigger wants an event once.
+        starts.dedup_by(|one, other| one.trigger == other.trigger);
         Publish {
             cancels: self.one_in(10).then(|| self.cancel()).into_iter().collect(),
-            starts: (0..starts).map(|_| self.start_by()).collect(),
+            starts,
             failed: self.one_in(9).then_some(failed).into_iter().collect(),
             dry_run: self.one_in(9),
             refused: self.one_in(20).then(|| "not as defined".to_owned()),

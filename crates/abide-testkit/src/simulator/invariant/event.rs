@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use abide::history::{EntryKind, Recorded, StepKind};
 use abide::{Hears, InstanceId, Kind, Wait, WaitStatus};
 
-use super::Scene;
+use super::{Scene, log};
 use crate::differential::View;
 use crate::simulator::scenario::ensure;
 use crate::simulator::script::{Ask, Told};
@@ -15,8 +15,11 @@ pub(super) fn acknowledged_is_durable(scene: &Scene<'_>) -> Result<(), String> {
     let instances: HashMap<&str, _> =
         scene.view.instances.iter().map(|found| (found.id.as_str(), found)).collect();
     for acknowledged in scene.acknowledged {
-        let id = acknowledged.ask.about();
         let what = acknowledged.ask.in_words();
+        if let Told::Published(verdict) = &acknowledged.told {
+            log::is_in_the_log(scene.view, verdict)?;
+        }
+        let Some(id) = acknowledged.ask.about() else { continue };
         let found = instances.get(id);
         let found = found.ok_or_else(|| format!("{what} was answered, and there is no {id}"))?;
         match &acknowledged.told {
@@ -36,7 +39,7 @@ pub(super) fn acknowledged_is_durable(scene: &Scene<'_>) -> Result<(), String> {
                     && (!told.buffered || about(EntryKind::EventBuffered));
                 ensure(kept, || format!("{what} was answered {told:?}, which the history denies"))?;
             }
-            Told::Started | Told::Nothing => {}
+            Told::Started | Told::Published(_) | Told::Nothing => {}
         }
     }
     Ok(())
