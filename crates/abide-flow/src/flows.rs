@@ -116,7 +116,9 @@ impl Flows {
         let mut wanted: Vec<(String, &Trigger)> = Vec::new();
         for trigger in &flow.triggers {
             let plain = format!("{prefix}{}", trigger.event_pattern);
-            let same = wanted.iter().filter(|(name, _)| name.starts_with(&plain)).count();
+            let is_same =
+                |(_, known): &&(String, &Trigger)| known.event_pattern == trigger.event_pattern;
+            let same = wanted.iter().filter(is_same).count();
             let name = if same == 0 { plain } else { format!("{plain}#{}", same + 1) };
             wanted.push((name, trigger));
         }

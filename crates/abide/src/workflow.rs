@@ -214,7 +214,9 @@ pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
 
 /// The workflows an engine knows, by name and version.
 #[derive(Default)]
-pub(crate) struct Registry(RwLock<BTreeMap<Arc<str>, BTreeMap<u32, Arc<Workflow>>>>);
+pub(crate) struct Registry(RwLock<BTreeMap<Arc<str>, Versions>>);
+
+type Versions = BTreeMap<u32, Arc<Workflow>>;
 
 impl Registry {
     pub(crate) fn add(&self, workflow: Workflow) {

@@ -11,13 +11,12 @@ use serde_json::{Value, json};
 use crate::flow::{Branch, ForEach, Kind, Step};
 
 use super::frame::Frame;
-use super::perform::perform;
+use super::perform::{Done, perform};
 use super::{Stop, Trouble, list};
 
 pub(super) async fn run(frame: &Frame, step: &Arc<Step>) -> Result<Value, Trouble> {
     match &step.kind {
         Kind::Parallel(branches) => parallel(frame, branches).await,
-        Kind::Race(steps) => race(frame, steps).await,
         Kind::ForEach(each) => for_each(frame, step, each).await,
         _ => Ok(Value::Null),
     }
@@ -35,14 +34,18 @@ fn all(outcomes: Vec<Result<Value, Stop>>) -> Result<Value, Trouble> {
 }
 
 /// The first to finish decides, and the others are dropped.
-async fn race(frame: &Frame, steps: &[Arc<Step>]) -> Result<Value, Trouble> {
+pub(super) async fn race(frame: &Frame, steps: &[Arc<Step>]) -> Result<Done, Trouble> {
     let runners: Vec<_> = steps.iter().map(|step| Box::pin(perform(frame, step))).collect();
     if runners.is_empty() {
         return Err(Failure::new("VALIDATION_ERROR", "`race`: nobody runs").into());
     }
     let (went, winner, _) = select_all(runners).await;
     let went = went.map_err(Trouble::Stop)?;
-    Ok(json!({ "winner": steps[winner].id, "output": went.output }))
+    let output = json!({ "winner": steps[winner].id, "output": went.output });
+    Ok(match went.goes_to {
+        Some(leads) => Done::Leads(output, leads),
+        None => Done::Output(output),
+    })
 }
 
 async fn for_each(frame: &Frame, step: &Step, each: &ForEach) -> Result<Value, Trouble> {

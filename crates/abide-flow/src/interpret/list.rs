@@ -11,7 +11,7 @@ use crate::flow::Step;
 
 use super::Stop;
 use super::frame::Frame;
-use super::perform::{Went, perform};
+use super::perform::{Leads, Went, perform};
 
 /// Where a list of steps is.
 enum At {
@@ -49,23 +49,23 @@ async fn run_list(frame: &Frame, steps: &[Arc<Step>], is_whole: bool) -> Result<
             progress(frame, after, steps.len(), completed).map_err(Stop::Fail)?;
         }
         at = match goes_to {
-            Some(id) => find(frame, steps, &id, after)?,
+            Some(Leads::To(id)) => match steps.iter().position(|step| *step.id == *id) {
+                Some(place) => At::List(place),
+                None => At::Handler(find(frame, steps, &id)?, after),
+            },
+            Some(Leads::Over(id)) => At::Handler(find(frame, steps, &id)?, after),
             None => At::List(after),
         };
     }
 }
 
-/// Where a step is that is called by its name.
-fn find(frame: &Frame, steps: &[Arc<Step>], id: &str, after: usize) -> Result<At, Stop> {
-    if let Some(place) = steps.iter().position(|step| *step.id == *id) {
-        return Ok(At::List(place));
-    }
-    let handler = frame.shared.flow.handlers.iter().find(|step| *step.id == *id);
-    let handler = handler.ok_or_else(|| {
+/// A step that is called by its name: of this list, or a handler.
+fn find(frame: &Frame, steps: &[Arc<Step>], id: &str) -> Result<Arc<Step>, Stop> {
+    let mut all = steps.iter().chain(&frame.shared.flow.handlers);
+    all.find(|step| *step.id == *id).cloned().ok_or_else(|| {
         let message = format!("step {id:?} can't be reached from here");
         Stop::Fail(Error::Failed(Failure::new("DEFINITION_INVALID", message)))
-    })?;
-    Ok(At::Handler(Arc::clone(handler), after))
+    })
 }
 
 /// Tells how far the workflow is. It is stored with whatever comes next.

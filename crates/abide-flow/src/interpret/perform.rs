@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use abide::{BoxError, Error, Failure, NonRetryable, Retry};
+use abide::{BoxError, Error, Failure, NonRetryable};
 use serde_json::{Value, json};
 
 use crate::flow::{Kind, Step};
@@ -14,7 +14,15 @@ use super::{Stop, Trouble, branch, effect, exchange, undo, wait};
 pub(super) struct Went {
     pub(super) output: Value,
     /// The step that comes next, if it is not the next of the list.
-    pub(super) goes_to: Option<Arc<str>>,
+    pub(super) goes_to: Option<Leads>,
+}
+
+/// Where a step leads.
+pub(super) enum Leads {
+    /// The list goes on there.
+    To(Arc<str>),
+    /// That step takes care of a failure; then the list goes on behind the one that failed.
+    Over(Arc<str>),
 }
 
 /// What a step came to by itself.
@@ -22,6 +30,8 @@ pub(super) enum Done {
     Output(Value),
     /// It only says where to go.
     GoTo(Arc<str>),
+    /// One of the steps in it leads elsewhere.
+    Leads(Value, Leads),
 }
 
 /// Runs a step, or skips it.
@@ -38,11 +48,15 @@ pub(super) async fn perform(frame: &Frame, step: &Arc<Step>) -> Result<Went, Sto
         Ok(Done::Output(output)) => {
             frame.remember(step, &output);
             undo::keep(frame, step, &output).await.map_err(Stop::Fail)?;
-            return Ok(Went { output, goes_to: step.next.clone() });
+            return Ok(Went { output, goes_to: step.next.clone().map(Leads::To) });
         }
         Ok(Done::GoTo(id)) => {
             frame.remember(step, &json!(id));
-            return Ok(Went { output: json!(id), goes_to: Some(id) });
+            return Ok(Went { output: json!(id), goes_to: Some(Leads::To(id)) });
+        }
+        Ok(Done::Leads(output, leads)) => {
+            frame.remember(step, &output);
+            return Ok(Went { output, goes_to: Some(leads) });
         }
         Err(Trouble::Stop(Stop::Fail(error))) => error,
         Err(Trouble::Stop(stop)) => return Err(stop),
@@ -50,7 +64,7 @@ pub(super) async fn perform(frame: &Frame, step: &Arc<Step>) -> Result<Went, Sto
     };
     frame.remember_failure(step, &error.to_failure());
     match handler(step, &error) {
-        Some(handler) => Ok(Went { output: Value::Null, goes_to: Some(handler) }),
+        Some(handler) => Ok(Went { output: Value::Null, goes_to: Some(Leads::Over(handler)) }),
         None => Err(Stop::Fail(error)),
     }
 }
@@ -71,7 +85,7 @@ async fn record(frame: &Frame, step: &Step, failure: Failure) -> Error {
         let failed = NonRetryable::new(Error::Failed(own.clone()));
         async move { Err::<Value, BoxError>(failed.into()) }
     };
-    match frame.cx.step(&step.id, fails).retry(Retry::never()).await {
+    match frame.cx.step(&step.id, fails).await {
         Err(error) => error,
         Ok(_) => Error::Failed(failure),
     }
@@ -112,7 +126,8 @@ async fn execute(frame: &Frame, step: &Arc<Step>) -> Result<Done, Trouble> {
         | Kind::SetOutput(_)
         | Kind::Emit(_)
         | Kind::Workflow(_) => exchange::run(frame, step).await?,
-        Kind::Parallel(_) | Kind::Race(_) | Kind::ForEach(_) => branch::run(frame, step).await?,
+        Kind::Race(steps) => return branch::race(frame, steps).await,
+        Kind::Parallel(_) | Kind::ForEach(_) => branch::run(frame, step).await?,
     };
     Ok(Done::Output(output))
 }

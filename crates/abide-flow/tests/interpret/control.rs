@@ -94,7 +94,7 @@ async fn a_failure_goes_to_its_handler_and_then_on_behind_the_step() {
     let text = "
 name: handled
 steps:
-  - {id: bad, call: {action: refuse, input: 'no money'}, retry: {maxAttempts: 1}, onError: mend}
+  - {id: bad, call: {action: decline, input: 'no money'}, onError: mend}
   - {id: after, set: {after: true}}
 handlers:
   - {id: mend, set: {why: '${steps.bad.error.code}: ${steps.bad.error.message}'}}
