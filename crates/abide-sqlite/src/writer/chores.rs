@@ -10,7 +10,7 @@ use crate::failure::Trouble;
 const PIECE: usize = 8;
 
 /// Instances that may ride along with what others asked for: less than a millisecond of work.
-const ALONG: usize = 16;
+const ALONG: usize = 8;
 
 /// Events that are looked at between two looks at the queue.
 const EVENTS: usize = 32;
