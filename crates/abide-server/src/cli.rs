@@ -26,12 +26,25 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Measure this machine, then Abide on it
     Bench(BenchArgs),
+    /// Check workflow documents: every problem at once, with its place and what was meant
+    Validate(ValidateArgs),
     /// The process that `demo` kills.
     #[command(hide = true)]
     DemoWorker(DemoWorkerArgs),
     /// The process that `bench` measures in.
     #[command(hide = true)]
     BenchProbe(BenchProbeArgs),
+}
+
+/// Arguments of `abide validate`.
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// YAML or JSON documents
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Arguments of `abide demo`.

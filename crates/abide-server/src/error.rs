@@ -27,6 +27,9 @@ pub(crate) enum Error {
     /// What one of our processes told another.
     #[error("unreadable answer of a process of our own: {0}")]
     Json(#[from] serde_json::Error),
+    /// Workflow documents have something wrong with them; it was told.
+    #[error("{problems} {}", if *problems == 1 { "problem" } else { "problems" })]
+    Invalid { problems: usize },
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,

@@ -9,6 +9,7 @@ mod cli;
 mod demo;
 mod error;
 mod paint;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -63,6 +64,7 @@ async fn run(command: Command) -> Result<(), Error> {
         Command::Demo(args) => demo::run(args).await,
         Command::DemoWorker(args) => demo::work(&args.dir).await,
         Command::Bench(args) => bench::run(args).await,
+        Command::Validate(args) => validate::run(&args),
         Command::BenchProbe(args) => bench::probe(&args).await,
     }
 }

@@ -238,3 +238,26 @@ fn help_and_version_are_there() {
     assert!(!help.contains("probe"), "hidden commands are shown\n{help}");
     assert!(stdout(&abide(&["--version"])).contains(env!("CARGO_PKG_VERSION")));
 }
+
+#[test]
+fn validate_tells_every_problem_with_its_place_and_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let (good, bad) = (directory.path().join("good.yaml"), directory.path().join("bad.yaml"));
+    std::fs::write(&good, "name: good\nsteps: [{id: a, set: {x: 1}}]\n").unwrap();
+    std::fs::write(
+        &bad,
+        "name: bad\nsteps:\n  - {id: a, slep: 1 hour}\n  - {id: b, set: {x: 1}, next: c}\n",
+    )
+    .unwrap();
+    assert!(stdout(&abide(&["validate", path(&good)])).ends_with("good.yaml: ok\n"));
+    let output = abide(&["validate", path(&good), path(&bad)]);
+    assert!(!output.status.success());
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains("bad.yaml:3:"), "{told}");
+    assert!(told.contains("bad.yaml:4:"), "{told}");
+    assert!(told.contains("sleep"), "{told}");
+    let json = abide(&["validate", "--json", path(&bad)]);
+    let told: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert!(told["files"][0]["problems"].as_array().unwrap().len() >= 2, "{told}");
+    assert!(refusal(&["validate", "no such file.yaml"]).contains("no such file.yaml"));
+}
