@@ -102,3 +102,69 @@ steps: [{id: use, tool: {}}]
 ";
     fails_with(text, Value::Null, "VALIDATION_ERROR", "Tool step missing tool configuration").await;
 }
+
+/// A server that answers every request with what it got, as JSON; the body of a failing one is its
+/// status.
+async fn echo_server() -> String {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut request = vec![0; 16 * 1024];
+            let read = socket.read(&mut request).await.unwrap_or(0);
+            let request = String::from_utf8_lossy(&request[..read]).into_owned();
+            let status =
+                if request.starts_with("GET /missing") { "404 Not Found" } else { "200 OK" };
+            let answer = json!({ "request": request }).to_string();
+            let head = format!(
+                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                answer.len()
+            );
+            let _ = socket.write_all(format!("{head}{answer}").as_bytes()).await;
+        }
+    });
+    base
+}
+
+#[tokio::test]
+async fn a_url_is_called_with_a_key_and_its_answer_is_the_output() {
+    let base = echo_server().await;
+    let text = "
+name: http
+steps:
+  - {id: reserve, http: {method: POST, url: '${input.base}/reserve', body: {order: '${input.order}'}}}
+output: {status: '${steps.reserve.output.status}', request: '${steps.reserve.output.body.request}'}
+";
+    let flow = Arc::new(parse(text).unwrap());
+    let equipment = Arc::new(Equipment::new().unwrap());
+    let store: Arc<dyn abide::store::Store> = Arc::new(abide_testkit::MemoryStore::default());
+    let engine = Engine::on(store).register(workflow(&flow, 1, &equipment)).start().await.unwrap();
+    let input = json!({"base": base, "order": 7});
+    let handle = engine.start("http", Start::new(&input).id("h")).await.unwrap();
+    let output: Value = handle.result().await.unwrap();
+    assert_eq!(output["status"], json!(200));
+    let request = output["request"].as_str().unwrap();
+    assert!(request.starts_with("POST /reserve"), "{request}");
+    assert!(request.contains(r#"{"order":7}"#), "{request}");
+    assert!(request.contains("idempotency-key: h/1/reserve"), "{request}");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_none_fails_the_step_without_another_try() {
+    let base = echo_server().await;
+    let text = "
+name: http
+steps: [{id: look, http: {url: '${input.base}/missing'}, onError: sad}]
+handlers: [{id: sad, return: '${steps.look.error.details.status}'}]
+";
+    let flow = Arc::new(parse(text).unwrap());
+    let equipment = Arc::new(Equipment::new().unwrap());
+    let store: Arc<dyn abide::store::Store> = Arc::new(abide_testkit::MemoryStore::default());
+    let engine = Engine::on(store).register(workflow(&flow, 1, &equipment)).start().await.unwrap();
+    let handle = engine.start("http", Start::new(&json!({"base": base}))).await.unwrap();
+    assert_eq!(handle.result::<Value>().await.unwrap(), json!(404));
+    let look =
+        handle.steps().await.unwrap().into_iter().find(|step| &*step.name == "look").unwrap();
+    assert_eq!(look.attempts, 1);
+}
