@@ -108,7 +108,8 @@ CREATE TABLE windows (
 CREATE INDEX windows_instance ON windows (instance);
 
 CREATE TABLE documents (
-    kind       TEXT NOT NULL CHECK (kind = 'event-definition' OR kind = 'trigger'),
+    kind       TEXT NOT NULL CHECK (kind = 'event-definition' OR kind = 'trigger'
+        OR kind = 'workflow'),
     name       TEXT NOT NULL,
     version    INTEGER NOT NULL CHECK (version > 0),
     body       TEXT NOT NULL,
