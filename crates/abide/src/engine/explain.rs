@@ -113,6 +113,14 @@ impl Engine {
         Ok(explained.map(|wait| explain(wait, &logged.published, span, took)).collect())
     }
 
+    /// Waits of all instances, oldest first: by instance, pattern, status or step.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn waits(&self, filter: WaitFilter) -> Result<Vec<Wait>> {
+        self.inner.store.waits(filter).await
+    }
+
     /// The last events that a wait nearly took, the newest first.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Why an event did or did not match.
 
 use abide::prelude::*;
-use abide::{LogFilter, Why};
+use abide::{LogFilter, WaitFilter, WaitStatus, Why};
 use serde_json::{Value, json};
 
 use crate::world::on_every_store;
@@ -92,6 +92,21 @@ on_every_store! {
         assert_eq!(ids, [Some("low")]);
         let (_, takers) = engine.event("right").await.unwrap();
         assert_eq!(takers[0].instance_id, *handle.id());
+    }
+
+    async fn waits_of_all_instances_are_listed_by_pattern_status_and_step(world: World) {
+        let engine = world.engine().workflow("payment", payment).start().await.unwrap();
+        let met = engine.start("payment", Start::new(&order())).await.unwrap();
+        engine.publish(paid("right", "o-17", 100)).await.unwrap();
+        met.result::<u64>().await.unwrap();
+        let open = engine.start("payment", Start::new(&order())).await.unwrap();
+        let listed = async |filter: WaitFilter| engine.waits(filter).await.unwrap();
+        let pattern = WaitFilter { pattern: Some("payment.*".into()), ..WaitFilter::default() };
+        assert_eq!(listed(pattern.clone()).await.len(), 2);
+        let active = WaitFilter { status: Some(WaitStatus::Active), ..pattern };
+        assert_eq!(listed(active).await[0].instance_id, *open.id());
+        let step = WaitFilter { step: Some("no such".into()), ..WaitFilter::default() };
+        assert!(listed(step).await.is_empty());
     }
 
     async fn the_last_of_a_type_can_be_listed(world: World) {
