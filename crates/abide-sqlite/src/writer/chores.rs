@@ -7,10 +7,10 @@ use super::lookback;
 use crate::failure::Trouble;
 
 /// Instances that meet an event between two looks at the queue.
-const PIECE: usize = 8;
+const PIECE: usize = 4;
 
-/// Instances that may ride along with what others asked for: less than a millisecond of work.
-const ALONG: usize = 8;
+/// Instances that may ride along with what others asked for: a fraction of a millisecond of work.
+const ALONG: usize = 4;
 
 /// Events that are looked at between two looks at the queue.
 const EVENTS: usize = 32;
