@@ -143,7 +143,7 @@ struct Filler<'k> {
 
 impl Filler<'_> {
     fn value(&self, field: &Field, at: &str) -> Result<Value, BoxError> {
-        let rendered = self.known.look(&[], |known| field.render(at, &self.secrets.over(known)));
+        let rendered = self.known.look(|known| field.render(at, &self.secrets.over(known)));
         rendered.map_err(|missing| refused(unresolved(&missing), false))
     }
 

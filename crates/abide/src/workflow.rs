@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -214,20 +215,25 @@ pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
 
 /// The workflows an engine knows, by name and version.
 #[derive(Default)]
-pub(crate) struct Registry(RwLock<BTreeMap<Arc<str>, Versions>>);
+pub(crate) struct Registry {
+    all: RwLock<BTreeMap<Arc<str>, Versions>>,
+    /// Whether any of them ever said something about what it takes: asked with every send.
+    declares: AtomicBool,
+}
 
 type Versions = BTreeMap<u32, Arc<Workflow>>;
 
 impl Registry {
     pub(crate) fn add(&self, workflow: Workflow) {
-        let mut all = self.0.write();
+        self.declares.fetch_or(!workflow.declared.is_empty(), Ordering::Release);
+        let mut all = self.all.write();
         let versions = all.entry(Arc::clone(&workflow.name)).or_default();
         versions.insert(workflow.version, Arc::new(workflow));
     }
 
     /// The version that new instances take.
     pub(crate) fn latest(&self, name: &str) -> Result<Arc<Workflow>> {
-        let all = self.0.read();
+        let all = self.all.read();
         let latest = all.get(name).and_then(BTreeMap::last_key_value);
         let latest = latest.map(|(_, workflow)| Arc::clone(workflow));
         drop(all);
@@ -235,24 +241,23 @@ impl Registry {
     }
 
     pub(crate) fn get(&self, name: &str, version: u32) -> Option<Arc<Workflow>> {
-        self.0.read().get(name)?.get(&version).cloned()
+        self.all.read().get(name)?.get(&version).cloned()
     }
 
     /// Whether something is wrong with one of them.
     pub(crate) fn check(&self) -> Result<()> {
-        let all = self.0.read();
+        let all = self.all.read();
         let mut all = all.values().flat_map(BTreeMap::values);
         all.find_map(|workflow| workflow.invalid.clone()).map_or(Ok(()), Err)
     }
 
     /// Whether any of them says something about what it takes.
     pub(crate) fn declares(&self) -> bool {
-        let all = self.0.read();
-        all.values().flat_map(BTreeMap::values).any(|workflow| !workflow.declared.is_empty())
+        self.declares.load(Ordering::Acquire)
     }
 
     fn unknown(&self, name: &str) -> Error {
-        let all = self.0.read();
+        let all = self.all.read();
         let known: Vec<_> = all.keys().map(|name| &**name).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         Error::WorkflowUnknown { name: name.to_owned(), known }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use abide::expr::{Env, Expr, Value as Seen};
+use abide::expr::{Env, Expr};
 use abide::{Cx, Error, Failure, Result};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use crate::equipment::Equipment;
 use crate::field::{Field, Unresolved};
 use crate::flow::{Flow, Step};
 
-use super::snapshot::Snapshot;
+use super::snapshot::{Known, Snapshot};
 
 /// The most steps that a run may pass, skipped ones and switches included: a circle of `next` without
 /// anything that waits has to end somewhere.
@@ -79,27 +79,28 @@ impl Frame {
         Ok(())
     }
 
-    /// Looks with everything that is known.
-    pub(super) fn look<T>(&self, look: impl FnOnce(&Env<'_>) -> T) -> T {
+    /// Looks with everything that is known, and more.
+    pub(super) fn look<T>(&self, more: &[(&str, &Value)], look: impl FnOnce(&Env<'_>) -> T) -> T {
         let (context, steps) = (self.shared.context.lock(), self.steps.lock());
-        let workflow = [
-            ("id", Seen::text(self.cx.instance_id().as_str())),
-            ("name", Seen::text(self.cx.workflow())),
-            ("run", Seen::Number(i64::from(self.cx.run()).into())),
-            ("context", Seen::from(&*context)),
-        ];
-        let known = Env::new()
-            .with("input", &self.shared.input)
-            .with("workflow", Seen::object(workflow))
-            .with("steps", &*steps);
-        look(&self.locals.iter().fold(known, |known, (name, value)| known.with(name, value)))
+        let known = Known {
+            instance: self.cx.instance_id(),
+            workflow: self.cx.workflow(),
+            run: self.cx.run(),
+            input: &self.shared.input,
+            context: &context,
+            steps: &steps,
+            locals: &self.locals,
+        };
+        known.look(more, look)
     }
 
     /// The value of a field of a step.
     pub(super) fn render(&self, field: &Field, at: &str) -> std::result::Result<Value, Failure> {
         match field {
             Field::Constant(value) => Ok(value.clone()),
-            _ => self.look(|known| field.render(at, known)).map_err(|missing| unresolved(&missing)),
+            _ => self
+                .look(&[], |known| field.render(at, known))
+                .map_err(|missing| unresolved(&missing)),
         }
     }
 
@@ -115,7 +116,7 @@ impl Frame {
 
     /// Whether a condition holds.
     pub(super) fn holds(&self, condition: &Expr) -> std::result::Result<bool, Failure> {
-        self.look(|known| condition.is_match(known)).map_err(|error| {
+        self.look(&[], |known| condition.is_match(known)).map_err(|error| {
             Failure::new("VALIDATION_ERROR", format!("{}: {error}", condition.written()))
         })
     }

@@ -138,8 +138,7 @@ fn map(frame: &Frame, wait: &WaitForEvent, event: &Value) -> Result<(), Trouble>
             Mapped::Path(path) => at_path(&event["payload"], path).clone(),
             Mapped::Field(field) => {
                 let at = format!("waitForEvent.eventPayloadMapping.{variable}");
-                let known = frame.snapshot();
-                known
+                frame
                     .look(&[("event", event)], |known| field.render(&at, known))
                     .map_err(|missing| super::frame::unresolved(&missing))?
             }
