@@ -244,6 +244,13 @@ impl Registry {
         self.all.read().get(name)?.get(&version).cloned()
     }
 
+    /// Every name with its versions, oldest first.
+    pub(crate) fn names(&self) -> Vec<(Arc<str>, Vec<u32>)> {
+        let all = self.all.read();
+        let versions = |versions: &Versions| versions.keys().copied().collect();
+        all.iter().map(|(name, known)| (Arc::clone(name), versions(known))).collect()
+    }
+
     /// Whether something is wrong with one of them.
     pub(crate) fn check(&self) -> Result<()> {
         let all = self.all.read();

@@ -30,7 +30,7 @@ use crate::listing::{Filter, Listed, Page};
 use crate::replacement::Replace;
 use crate::run::Resident;
 use crate::store::{Ended, Store};
-use crate::time::Clock;
+use crate::time::{Clock, Timestamp};
 use crate::workflow::{Registry, Workflow};
 
 pub use builder::Builder;
@@ -194,6 +194,25 @@ impl Engine {
         workflow.check()?;
         self.inner.env.registry.add(workflow);
         claims::sweep_once(&self.inner).await
+    }
+
+    /// The workflows it knows, by name, each with its versions, oldest first. New instances take the
+    /// last.
+    #[must_use]
+    pub fn workflows(&self) -> Vec<(Arc<str>, Vec<u32>)> {
+        self.inner.env.registry.names()
+    }
+
+    /// Its settings.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.inner.env.config
+    }
+
+    /// The present moment by its clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.inner.env.clock.now()
     }
 
     /// A handle on an instance, without asking the store. Its first call answers

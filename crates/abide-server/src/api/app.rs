@@ -1,0 +1,50 @@
+//! What every route can reach.
+
+use std::sync::Arc;
+
+use abide::{Engine, Handle, InstanceId};
+use abide_flow::Flows;
+
+use super::error::ApiError;
+use crate::settings::Settings;
+
+/// The engine, its documents and the settings. Cheap to clone.
+#[derive(Clone)]
+pub struct App(Arc<Parts>);
+
+struct Parts {
+    engine: Engine,
+    flows: Flows,
+    settings: Settings,
+}
+
+impl App {
+    /// Serves an engine.
+    #[must_use]
+    pub fn new(engine: Engine, flows: Flows, settings: Settings) -> Self {
+        Self(Arc::new(Parts { engine, flows, settings }))
+    }
+
+    /// The engine.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    /// Its documents.
+    #[must_use]
+    pub fn flows(&self) -> &Flows {
+        &self.0.flows
+    }
+
+    /// The settings of the server.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// A handle on an instance whose id came in a path.
+    pub(super) fn handle(&self, id: &str) -> Result<Handle, ApiError> {
+        Ok(self.engine().get(&InstanceId::new(id)?))
+    }
+}

@@ -1,0 +1,31 @@
+//! The routes of `/v1`, one file per noun, and what they share.
+
+mod app;
+mod body;
+mod error;
+mod instances;
+mod openapi;
+mod params;
+mod sound;
+mod view;
+
+pub use app::App;
+pub use openapi::openapi;
+
+use axum::Router;
+use utoipa_axum::router::OpenApiRouter;
+
+/// Every route under `/v1`, with its documentation.
+fn v1() -> OpenApiRouter<App> {
+    OpenApiRouter::new().merge(instances::routes())
+}
+
+/// The whole server as a service.
+pub fn router(app: App) -> Router {
+    let (routes, described) = OpenApiRouter::new().nest("/v1", v1()).split_for_parts();
+    routes
+        .merge(openapi::routes(described))
+        .fallback(error::no_such_route)
+        .method_not_allowed_fallback(error::no_such_method)
+        .with_state(app)
+}

@@ -1,0 +1,15 @@
+//! Records as the outside sees them: camelCase, moments as ISO-8601.
+
+mod entry;
+mod failure;
+mod instance;
+mod moment;
+mod step;
+mod wait;
+
+pub(super) use entry::{EntryView, Told};
+pub(super) use failure::FailureView;
+pub(super) use instance::InstanceView;
+pub(super) use moment::Moment;
+pub(super) use step::StepView;
+pub(super) use wait::{NearMissView, WaitView};

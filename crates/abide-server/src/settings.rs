@@ -1,0 +1,45 @@
+//! What an operator may set about the server itself.
+
+use std::time::Duration;
+
+/// Settings of the server. Every limit has a name, a default and a reason.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// `server.maxBody`: bytes of one request. Larger than a payload may be, because a document or a
+    /// batch holds several.
+    pub max_body: usize,
+    /// `server.headerTimeout`: how long a client may take to say what it wants.
+    pub header_timeout: Duration,
+    /// `server.bodyTimeout`: how long a client may take to send a body.
+    pub body_timeout: Duration,
+    /// `server.maxConnections`: more wait to be accepted.
+    pub max_connections: usize,
+    /// `server.maxRequests`: requests served at once, those that only wait (results, streams) not
+    /// counted; more are answered `RATE_LIMITED`.
+    pub max_requests: usize,
+    /// `server.maxWait`: the longest a request may ask to wait for a result, an output or a rest.
+    pub max_wait: Duration,
+    /// `server.drain`: how long a shutdown waits for requests under way.
+    pub drain: Duration,
+    /// `server.heartbeat`: how often a stream says that it is alive.
+    pub heartbeat: Duration,
+    /// `server.cors`: origins whose pages may call, beside the server's own.
+    pub cors: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_body: 4 * 1024 * 1024,
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
+            max_connections: 20_000,
+            max_requests: 1024,
+            max_wait: Duration::from_secs(300),
+            drain: Duration::from_secs(10),
+            heartbeat: Duration::from_secs(15),
+            cors: Vec::new(),
+        }
+    }
+}

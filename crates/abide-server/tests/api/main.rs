@@ -1,0 +1,6 @@
+//! Every route and every error code, over a real socket.
+
+#![allow(clippy::unwrap_used, reason = "a test that can't get what it needs has failed")]
+
+mod instances;
+mod world;
