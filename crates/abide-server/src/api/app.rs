@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use abide::{Engine, Handle, InstanceId};
+use abide::{Engine, Handle, InstanceId, Timestamp};
 use abide_flow::Flows;
 
 use super::error::ApiError;
@@ -16,13 +16,17 @@ struct Parts {
     engine: Engine,
     flows: Flows,
     settings: Settings,
+    node_id: String,
+    started_at: Timestamp,
 }
 
 impl App {
     /// Serves an engine.
     #[must_use]
     pub fn new(engine: Engine, flows: Flows, settings: Settings) -> Self {
-        Self(Arc::new(Parts { engine, flows, settings }))
+        let node_id = engine.new_id("node");
+        let started_at = engine.now();
+        Self(Arc::new(Parts { engine, flows, settings, node_id, started_at }))
     }
 
     /// The engine.
@@ -41,6 +45,16 @@ impl App {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.0.settings
+    }
+
+    /// What this process is called among others.
+    pub(super) fn node_id(&self) -> &str {
+        &self.0.node_id
+    }
+
+    /// Since when it serves.
+    pub(super) fn started_at(&self) -> Timestamp {
+        self.0.started_at
     }
 
     /// A handle on an instance whose id came in a path.

@@ -105,3 +105,12 @@ impl<T: Serialize> IntoResponse for Reply<T> {
         }
     }
 }
+
+/// For fields whose absence is not the same as `null`: `#[serde(default, deserialize_with = "present")]`.
+pub(super) fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: serde::Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}

@@ -2,5 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't get what it needs has failed")]
 
+mod bulk;
+mod control;
 mod instances;
+mod records;
+mod sends;
+mod workflows;
 mod world;
