@@ -79,7 +79,7 @@ pub use config::Config;
 pub use context::Context;
 pub use cx::{
     AllOf, AnyOf, Child, Counted, Cx, Detached, Message, OneOf2, OneOf3, OneOf4, OutputWait,
-    Publishing, Sleep, Step, Subscription, Take, Wait as EventWait, Waits,
+    Publishing, Sleep, Step, StreamStep, Subscription, Take, Wait as EventWait, Waits,
 };
 pub use definition::{DefinitionStatus, EventDefinition};
 pub use document::{Document, DocumentKind};

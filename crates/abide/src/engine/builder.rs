@@ -99,7 +99,15 @@ impl Builder {
         let inner = Arc::new(Inner {
             timers: Timers::new(config.timers_horizon, config.sweep_interval),
             idle: Idle::new(Arc::clone(&clock), &config),
-            env: Arc::new(Env { clock, config, registry, catalog, feed, replace }),
+            env: Arc::new(Env {
+                clock,
+                config,
+                registry,
+                catalog,
+                feed,
+                store: Arc::clone(&store),
+                replace,
+            }),
             store,
             residents: Residents::default(),
             waiters: Waiters::default(),

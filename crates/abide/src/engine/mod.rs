@@ -68,6 +68,8 @@ pub(crate) struct Env {
     pub(crate) registry: Registry,
     pub(crate) catalog: Catalog,
     pub(crate) feed: Arc<Feed>,
+    /// For what a step stores ahead of its end.
+    pub(crate) store: Arc<dyn Store>,
     /// Asked before the function of a step is called; `None` outside tests.
     pub(crate) replace: Option<Box<Replace>>,
 }
