@@ -12,6 +12,7 @@ mod params;
 mod records;
 mod sends;
 mod sound;
+mod streams;
 mod view;
 mod workflows;
 
@@ -30,6 +31,7 @@ fn v1() -> OpenApiRouter<App> {
         .merge(bulk::routes())
         .merge(sends::routes())
         .merge(records::routes())
+        .merge(streams::routes())
         .merge(nodes::routes())
 }
 

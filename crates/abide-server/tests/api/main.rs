@@ -5,7 +5,9 @@
 mod bulk;
 mod control;
 mod instances;
+mod reader;
 mod records;
 mod sends;
+mod streams;
 mod workflows;
 mod world;

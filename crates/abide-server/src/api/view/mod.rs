@@ -12,4 +12,4 @@ pub(super) use failure::FailureView;
 pub(super) use instance::InstanceView;
 pub(super) use moment::Moment;
 pub(super) use step::StepView;
-pub(super) use wait::{NearMissView, WaitView};
+pub(super) use wait::WaitView;
