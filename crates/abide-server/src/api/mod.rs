@@ -2,6 +2,7 @@
 
 mod app;
 mod body;
+mod definitions;
 mod error;
 mod events;
 mod handlers;
@@ -10,6 +11,7 @@ mod openapi;
 mod params;
 mod sound;
 mod subscriptions;
+mod triggers;
 mod view;
 
 pub use app::App;
@@ -24,6 +26,8 @@ fn v1() -> OpenApiRouter<App> {
         .merge(instances::routes())
         .merge(events::routes())
         .merge(subscriptions::routes())
+        .merge(definitions::routes())
+        .merge(triggers::routes())
 }
 
 /// The whole server as a service.

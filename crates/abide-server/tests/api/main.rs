@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't get what it needs has failed")]
 
+mod definitions;
 mod events;
 mod instances;
 mod subscriptions;
+mod triggers;
 mod world;
