@@ -6,6 +6,7 @@ use abide::{Engine, Handle, InstanceId};
 use abide_flow::Flows;
 
 use super::error::ApiError;
+use super::guard::Guard;
 use super::handlers::TimeoutHandlers;
 use crate::settings::Settings;
 
@@ -18,6 +19,7 @@ struct Parts {
     flows: Flows,
     settings: Settings,
     handlers: TimeoutHandlers,
+    guard: Guard,
 }
 
 impl App {
@@ -25,7 +27,8 @@ impl App {
     #[must_use]
     pub fn new(engine: Engine, flows: Flows, settings: Settings) -> Self {
         let handlers = TimeoutHandlers::default();
-        Self(Arc::new(Parts { engine, flows, settings, handlers }))
+        let guard = Guard::new(&settings);
+        Self(Arc::new(Parts { engine, flows, settings, handlers, guard }))
     }
 
     /// The engine.
@@ -44,6 +47,22 @@ impl App {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.0.settings
+    }
+
+    /// Whether anybody has to show a token, which decides where the server may listen.
+    ///
+    /// # Errors
+    /// When the tokens can't be read, in words.
+    pub async fn has_tokens(&self) -> Result<bool, String> {
+        match self.guard().ready(self).await {
+            Ok(ready) => Ok(ready.tokens.are_any()),
+            Err(broken) => Err(broken.to_string()),
+        }
+    }
+
+    /// Who may do what.
+    pub(super) fn guard(&self) -> &Guard {
+        &self.0.guard
     }
 
     /// What its documents do when a wait gives up.

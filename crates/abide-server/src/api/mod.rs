@@ -5,16 +5,20 @@ mod body;
 mod definitions;
 mod error;
 mod events;
+mod guard;
 mod handlers;
 mod instances;
+mod meter;
 mod openapi;
 mod params;
 mod sound;
 mod subscriptions;
+mod tokens;
 mod triggers;
 mod view;
 
 pub use app::App;
+pub use guard::{ConfiguredToken, NewToken, Scope, may_listen};
 pub use openapi::openapi;
 
 use axum::Router;
@@ -28,14 +32,15 @@ fn v1() -> OpenApiRouter<App> {
         .merge(subscriptions::routes())
         .merge(definitions::routes())
         .merge(triggers::routes())
+        .merge(tokens::routes())
 }
 
 /// The whole server as a service.
 pub fn router(app: App) -> Router {
     let (routes, described) = OpenApiRouter::new().nest("/v1", v1()).split_for_parts();
-    routes
+    let routes = routes
         .merge(openapi::routes(described))
         .fallback(error::no_such_route)
-        .method_not_allowed_fallback(error::no_such_method)
-        .with_state(app)
+        .method_not_allowed_fallback(error::no_such_method);
+    guard::before(routes, &app).with_state(app)
 }

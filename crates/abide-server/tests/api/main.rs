@@ -4,6 +4,7 @@
 
 mod definitions;
 mod events;
+mod guard;
 mod instances;
 mod subscriptions;
 mod triggers;

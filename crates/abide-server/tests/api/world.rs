@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use abide::Engine;
+use abide::store::Store;
 use abide_flow::{Equipment, Flows};
 use abide_server::{App, Listening, Settings, listen, router};
 use abide_sqlite::SqliteStore;
@@ -58,6 +59,19 @@ impl World {
     /// With other settings.
     pub(crate) async fn set_up(documents: &[&str], change: impl FnOnce(&mut Settings)) -> Self {
         let store = Arc::new(SqliteStore::open_temporary().await.unwrap());
+        Self::on(store, documents, change).await
+    }
+
+    /// Another server on the same store, as if the first had been stopped.
+    pub(crate) async fn restarted(&self) -> Self {
+        Self::on(Arc::clone(self.app.engine().store()), &[], |_| {}).await
+    }
+
+    async fn on(
+        store: Arc<dyn Store>,
+        documents: &[&str],
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
         let equipment = Arc::new(Equipment::new().unwrap());
         let engine = Engine::on(store).start().await.unwrap();
         let flows = Flows::new(engine.clone(), equipment);
