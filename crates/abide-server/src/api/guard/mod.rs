@@ -18,6 +18,8 @@ mod request_id;
 mod room;
 mod scope;
 mod tell;
+#[cfg(test)]
+mod tests;
 mod token;
 mod tokens;
 
