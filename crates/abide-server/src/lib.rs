@@ -9,6 +9,6 @@ mod api;
 mod listen;
 mod settings;
 
-pub use api::{App, openapi, router};
+pub use api::{App, ConfiguredToken, NewToken, Scope, may_listen, openapi, router};
 pub use listen::{Listening, listen};
 pub use settings::Settings;

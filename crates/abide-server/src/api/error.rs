@@ -32,10 +32,34 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, code, message)
     }
 
+    /// One of several events was refused; those before it were taken.
+    pub(crate) fn in_batch(mut self, place: usize) -> Self {
+        let before = match place {
+            0 => "none was taken".to_owned(),
+            taken => format!("the {taken} before it were taken, sending them again is harmless"),
+        };
+        self.message = format!("event {place} of the batch: {} ({before})", self.message);
+        if let Value::Object(details) = &mut self.details {
+            details.insert("place".to_owned(), place.into());
+        }
+        self
+    }
+
+    /// With when to come again, in seconds.
+    pub(crate) fn retry_after(self, seconds: u64) -> Self {
+        Self { retry_after: Some(seconds), ..self }
+    }
+
     /// What a program may want to know.
     pub(crate) fn with_details(mut self, details: Value) -> Self {
         self.details = details;
         self
+    }
+}
+
+impl std::fmt::Display for ApiError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
     }
 }
 
@@ -136,6 +160,10 @@ impl IntoResponse for ApiError {
         let Self { status, code, message, details, retry_after } = self;
         let error = ErrorView { code, message, status: status.as_u16(), details };
         let mut response = (status, super::body::Reply(ErrorBody { error })).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            let bearer = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, bearer);
+        }
         if let Some(seconds) = retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

@@ -4,10 +4,15 @@
 
 mod bulk;
 mod control;
+mod definitions;
+mod events;
+mod guard;
 mod instances;
 mod reader;
 mod records;
 mod sends;
 mod streams;
+mod subscriptions;
+mod triggers;
 mod workflows;
 mod world;

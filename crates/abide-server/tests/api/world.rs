@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use abide::store::Store;
 use abide::{Builder, Engine};
 use abide_flow::{Equipment, Flows};
 use abide_server::{App, Listening, Settings, listen, router};
@@ -72,6 +73,20 @@ impl World {
         change: impl FnOnce(&mut Settings),
     ) -> Self {
         let store = Arc::new(SqliteStore::open_temporary().await.unwrap());
+        Self::on(store, documents, code, change).await
+    }
+
+    /// Another server on the same store, as if the first had been stopped.
+    pub(crate) async fn restarted(&self) -> Self {
+        Self::on(Arc::clone(self.app.engine().store()), &[], |builder| builder, |_| {}).await
+    }
+
+    async fn on(
+        store: Arc<dyn Store>,
+        documents: &[&str],
+        code: impl FnOnce(Builder) -> Builder,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
         let equipment = Arc::new(Equipment::new().unwrap());
         let engine = code(Engine::on(store)).start().await.unwrap();
         let flows = Flows::new(engine.clone(), equipment);
