@@ -34,6 +34,12 @@ pub(crate) enum Command {
     /// The process that `bench` measures in.
     #[command(hide = true)]
     BenchProbe(BenchProbeArgs),
+    /// The server that `bench http` measures.
+    #[command(hide = true)]
+    BenchServer {
+        /// The database.
+        file: PathBuf,
+    },
 }
 
 /// Arguments of `abide validate`.
@@ -119,6 +125,8 @@ pub(crate) enum Workload {
     /// Publishing by content: the index alone, one event among very many that wait, and one that
     /// wakes 100 000
     Match,
+    /// The same through the API: rate, delay of streams, what idle readers cost
+    Http,
     /// How late sleepers wake
     Timers,
     /// What instances that wait cost, and how soon an engine is ready among them

@@ -66,6 +66,7 @@ async fn run(command: Command) -> Result<(), Error> {
         Command::Bench(args) => bench::run(args).await,
         Command::Validate(args) => validate::run(&args),
         Command::BenchProbe(args) => bench::probe(&args).await,
+        Command::BenchServer { file } => bench::serve(&file).await,
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) async fn measure(
     let store = SqliteStore::open(file).await?;
     let engine = Engine::builder(store.clone()).workflow(WAITER, waiter).start().await?;
     let clients = engine.clone();
-    let load = load::measure(&store, in_flight, extent, move || one(clients.clone())).await?;
+    let load = load::measure(Some(&store), in_flight, extent, move || one(clients.clone())).await?;
     engine.shutdown().await;
     store.close().await?;
     Ok(report(&load))

@@ -75,13 +75,14 @@ struct Sample {
 /// A moment, and what was used up by then.
 struct Mark {
     at: Instant,
-    store: Stats,
+    store: Option<Stats>,
     processor: Option<Duration>,
 }
 
 impl Mark {
-    fn now(store: &SqliteStore) -> Self {
-        Self { at: Instant::now(), store: store.stats(), processor: processor::used() }
+    fn now(store: Option<&SqliteStore>) -> Self {
+        let store = store.map(SqliteStore::stats);
+        Self { at: Instant::now(), store, processor: processor::used() }
     }
 }
 
@@ -140,9 +141,10 @@ where
     Ok(samples)
 }
 
-/// Has so many clients `act`, and tells what came of it once they have warmed up.
+/// Has so many clients `act`, and tells what came of it once they have warmed up. Commits are counted of
+/// a store in this process.
 pub(crate) async fn measure<A, F>(
-    store: &SqliteStore,
+    store: Option<&SqliteStore>,
     in_flight: usize,
     extent: Extent,
     act: A,
@@ -173,7 +175,9 @@ where
 
 fn between(before: &Mark, after: &Mark, samples: Vec<Sample>) -> Load {
     let counted = samples.into_iter().filter(|s| s.ended >= before.at && s.ended <= after.at);
-    let commits = u32::try_from(after.store.commits - before.store.commits).unwrap_or(u32::MAX);
+    let made = after.store.as_ref().zip(before.store.as_ref());
+    let made = made.map_or(0, |(after, before)| after.commits - before.commits);
+    let commits = u32::try_from(made).unwrap_or(u32::MAX);
     Load {
         took: Samples::of_ms(counted.map(|sample| sample.took)),
         seconds: (after.at - before.at).as_secs_f64(),

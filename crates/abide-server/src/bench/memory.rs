@@ -1,4 +1,4 @@
-//! The memory of this process, as the kernel counts it.
+//! The memory of a process, as the kernel counts it.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,11 @@ pub(crate) struct Memory {
 impl Memory {
     /// `None` where there is no `/proc`.
     pub(crate) fn now() -> Option<Self> {
-        Self::parse(&std::fs::read_to_string("/proc/self/status").ok()?)
+        Self::of("self")
+    }
+
+    fn of(process: &str) -> Option<Self> {
+        Self::parse(&std::fs::read_to_string(format!("/proc/{process}/status")).ok()?)
     }
 
     /// Lets the peak begin anew at what is resident now. Where that can't be done, it is the peak of
@@ -45,23 +49,37 @@ impl Memory {
 
 /// The memory of this process, without which there is nothing to measure.
 pub(crate) fn needed() -> Result<Memory, Error> {
+    needed_of("self")
+}
+
+fn needed_of(process: &str) -> Result<Memory, Error> {
     let unreadable = || Error::Refused("memory is read from /proc, so this needs Linux".into());
-    Memory::now().ok_or_else(unreadable)
+    Memory::of(process).ok_or_else(unreadable)
 }
 
 /// Waits until memory no longer changes.
 pub(crate) async fn settled() -> Result<Memory, Error> {
+    settled_of("self").await
+}
+
+/// The same of another process.
+pub(crate) async fn settled_as(process: Option<u32>) -> Result<Memory, Error> {
+    let gone = || Error::Unexpected("the process has ended".to_owned());
+    settled_of(&process.ok_or_else(gone)?.to_string()).await
+}
+
+async fn settled_of(process: &str) -> Result<Memory, Error> {
     let began = Instant::now();
     let mut calm_since = began;
-    let mut known = needed()?;
+    let mut known = needed_of(process)?;
     while calm_since.elapsed() < CALM && began.elapsed() < PATIENCE {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        let now = needed()?;
+        let now = needed_of(process)?;
         if now.resident.abs_diff(known.resident) > NOISE_BYTES {
             (known, calm_since) = (now, Instant::now());
         }
     }
-    needed()
+    needed_of(process)
 }
 
 #[cfg(test)]

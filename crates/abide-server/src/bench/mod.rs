@@ -10,6 +10,7 @@ mod events;
 mod fanout;
 mod figure;
 mod fill;
+mod http;
 mod index;
 mod listed;
 mod load;
@@ -48,6 +49,7 @@ use crate::cli::{BenchArgs, BenchProbeArgs, Workload};
 use crate::error::Error;
 
 use figure::Figure;
+use http::Work;
 use place::Place;
 use probe::{Extent, Kind, Probe};
 use reading::Reading;
@@ -82,6 +84,12 @@ const INDEXED: [usize; 3] = [1_000, 100_000, 1_000_000];
 /// Events that 64 publishers of `match` publish.
 const PUBLISHED: usize = 20_000;
 
+/// Readers of streams that hear of something, and how often they do.
+const READERS: (usize, usize) = (100, 1_000);
+
+/// Readers that hear nothing.
+const IDLE_READERS: usize = 10_000;
+
 /// Measures and prints.
 pub(crate) async fn run(args: BenchArgs) -> Result<(), Error> {
     let plan = plan(&args);
@@ -112,6 +120,11 @@ pub(crate) async fn run(args: BenchArgs) -> Result<(), Error> {
         false => report.table(),
     };
     writeln!(std::io::stdout(), "{text}").map_err(Error::io("stdout"))
+}
+
+/// The server of a measurement: see [`http`].
+pub(crate) async fn serve(file: &std::path::Path) -> Result<(), Error> {
+    http::serve(file).await
 }
 
 /// The other side of [`measure`]: this process is the one that measures.
@@ -175,6 +188,16 @@ fn plan(args: &BenchArgs) -> Vec<Probe> {
     }
     if wants(Workload::Match) {
         plan_match(args, &mut plan);
+    }
+    if wants(Workload::Http) {
+        let (readers, rounds) = READERS;
+        plan.extend([Work::Steps, Work::Events].map(|work| Probe::Http {
+            work,
+            in_flight: 64,
+            extent,
+        }));
+        plan.push(Probe::Delay { readers: readers.min(count), rounds: rounds.min(count) });
+        plan.push(Probe::Readers { count: IDLE_READERS.min(count) });
     }
     if wants(Workload::Timers) {
         let over = args.seconds.map_or(Duration::from_secs(60), Duration::from_secs_f64);

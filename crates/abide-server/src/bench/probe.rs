@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
+use super::http::Work;
 use super::reading::Reading;
 use super::subscriber::Mix;
 use super::{
-    among, deadlines, events, fanout, index, long, parked, publish, ready, reopened, steps, timers,
-    wake, yardstick,
+    among, deadlines, events, fanout, http, index, long, parked, publish, ready, reopened, steps,
+    timers, wake, yardstick,
 };
 
 /// See the module. Goes to the process as JSON.
@@ -34,6 +35,9 @@ pub(crate) enum Probe {
     Publish { waiting: usize, mix: Mix, events: usize },
     Reopened { waiting: usize },
     Fanout { count: usize, idle: Duration },
+    Http { work: Work, in_flight: usize, extent: Extent },
+    Delay { readers: usize, rounds: usize },
+    Readers { count: usize },
 }
 
 /// How much to measure.
@@ -75,6 +79,11 @@ impl Probe {
             }
             Self::Reopened { waiting } => reopened::measure(file, waiting).await,
             Self::Fanout { count, idle } => fanout::measure(file, count, idle).await,
+            Self::Http { work, in_flight, extent } => {
+                http::measure(file, work, in_flight, extent).await
+            }
+            Self::Delay { readers, rounds } => http::delay(file, readers, rounds).await,
+            Self::Readers { count } => http::idle(file, count).await,
         }
     }
 
@@ -92,6 +101,7 @@ impl Probe {
             Self::Parked { .. } | Self::Ready { .. } => "parked",
             Self::Events { .. } | Self::Among { .. } => "events",
             Self::Wake { .. } | Self::Deadlines { .. } => "wake",
+            Self::Http { .. } | Self::Delay { .. } | Self::Readers { .. } => "http",
         }
     }
 
@@ -124,6 +134,14 @@ impl Probe {
             }
             Self::Reopened { waiting } => format!("reopened with {waiting} subscriptions"),
             Self::Fanout { count, .. } => format!("one event for {count} evicted"),
+            Self::Http { work: Work::Steps, in_flight, .. } => {
+                format!("five steps, {in_flight} in flight")
+            }
+            Self::Http { work: Work::Events, in_flight, .. } => {
+                format!("one event, {in_flight} in flight")
+            }
+            Self::Delay { readers, .. } => format!("{readers} readers of streams"),
+            Self::Readers { count } => format!("{count} idle readers"),
         }
     }
 

@@ -107,7 +107,7 @@ pub(crate) async fn measure(
     }
     let extent = Extent::Instances { warm_up: sizes.warm_up, measured: sizes.together };
     let publishers = Arc::clone(&crowd);
-    let load = load::measure(&store, IN_FLIGHT, extent, move || {
+    let load = load::measure(Some(&store), IN_FLIGHT, extent, move || {
         let publisher = Arc::clone(&publishers);
         async move { Ok(publisher.publish().await?.1) }
     })

@@ -60,7 +60,7 @@ impl Reading {
         Self { value: grown.value / Self::count(name, count).value, ..grown }
     }
 
-    fn bytes(name: &str, bytes: u64) -> Self {
+    pub(crate) fn bytes(name: &str, bytes: u64) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "memory is far below 2^52 bytes")]
         Self::new(name, bytes as f64, Unit::Bytes)
     }

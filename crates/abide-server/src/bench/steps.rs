@@ -16,7 +16,7 @@ use super::reading::{Reading, Unit};
 /// Steps of one instance.
 const STEPS: f64 = 5.0;
 
-async fn five(cx: Cx, (): ()) -> abide::Result<u32> {
+pub(super) async fn five(cx: Cx, (): ()) -> abide::Result<u32> {
     let mut sum = 0;
     for name in ["a", "b", "c", "d", "e"] {
         sum += cx.step(name, || async { Ok::<u32, abide::Error>(1) }).await?;
@@ -33,7 +33,7 @@ pub(crate) async fn measure(
     let store = SqliteStore::open(file).await?;
     let engine = Engine::builder(store.clone()).workflow("five", five).start().await?;
     let clients = engine.clone();
-    let load = load::measure(&store, in_flight, extent, move || one(clients.clone())).await?;
+    let load = load::measure(Some(&store), in_flight, extent, move || one(clients.clone())).await?;
     engine.shutdown().await;
     store.close().await?;
     Ok(report(&load))

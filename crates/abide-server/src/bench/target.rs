@@ -65,6 +65,11 @@ impl Target {
             (Probe::Index { .. }, "registration") => (Value, AtMost, 10.0),
             (Probe::Index { mix: Mix::Keyed, .. }, "bytesEach") => (Value, AtMost, 300.0),
             (Probe::Parked { kind: Kind::Subscribers, .. }, "bytesEach") => (Value, AtMost, 300.0),
+            (Probe::Http { .. }, "ofEmbedded") => (Value, AtLeast, 0.4),
+            (Probe::Delay { .. }, "delayP99") => (Value, AtMost, 20.0),
+            (Probe::Readers { .. }, "bytesEach") => (Value, AtMost, 20.0 * 1024.0),
+            (Probe::Readers { .. }, "idleRss") => (Value, AtMost, 30e6),
+            (Probe::Readers { .. }, "ready") => (Value, AtMost, 300.0),
             _ => return None,
         };
         Some(Self { of, bound, limit })
