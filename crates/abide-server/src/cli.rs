@@ -1,9 +1,12 @@
 //! The command line.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::config::ConfigArgs;
+use crate::serve::ServeArgs;
+use crate::store_at::StoreAt;
 
 /// Durable workflows: ordinary code that survives crashes, deploys and a month of waiting.
 #[derive(Debug, Parser)]
@@ -22,6 +25,10 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run a server until it is asked to stop
+    Serve(ServeArgs),
+    /// Look at a configuration
+    Config(ConfigArgs),
     /// Watch a workflow survive a real kill (takes about 8 seconds)
     Demo(DemoArgs),
     /// Measure this machine, then Abide on it
@@ -34,6 +41,13 @@ pub(crate) enum Command {
     /// The process that `bench` measures in.
     #[command(hide = true)]
     BenchProbe(BenchProbeArgs),
+}
+
+impl Command {
+    /// Whether it stops in order by itself when it is asked to.
+    pub(crate) fn is_server(&self) -> bool {
+        matches!(self, Self::Serve(_))
+    }
 }
 
 /// Arguments of `abide validate`.
@@ -136,23 +150,6 @@ pub(crate) struct BenchProbeArgs {
     pub(crate) probe: String,
 }
 
-/// `sqlite:FILE`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StoreAt {
-    pub(crate) file: PathBuf,
-}
-
-impl FromStr for StoreAt {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.strip_prefix("sqlite:") {
-            Some(file) if !file.is_empty() => Ok(Self { file: file.into() }),
-            _ => Err("write sqlite:FILE; no other store can be measured yet".to_owned()),
-        }
-    }
-}
-
 fn positive(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number) if number > 0 => Ok(number),
@@ -176,13 +173,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn only_sqlite_files_are_stores() {
-        assert_eq!("sqlite:a.db".parse(), Ok(StoreAt { file: "a.db".into() }));
-        for wrong in ["a.db", "sqlite:", "postgres://localhost"] {
-            assert!(wrong.parse::<StoreAt>().unwrap_err().contains("sqlite:FILE"), "{wrong}");
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Why a command failed, in one line.
 
 use std::io;
+use std::net::SocketAddr;
 use std::process::ExitStatus;
 
 /// See the module.
@@ -30,6 +31,15 @@ pub(crate) enum Error {
     /// Workflow documents have something wrong with them; it was told.
     #[error("{problems} {}", if *problems == 1 { "problem" } else { "problems" })]
     Invalid { problems: usize },
+    /// The configuration has something wrong with it.
+    #[error("the configuration is not acceptable:\n{0}")]
+    Configuration(String),
+    /// A workflow document has something wrong with it.
+    #[error("a document is not acceptable:\n{0}")]
+    Document(String),
+    /// The address can't be had.
+    #[error("can't listen on {address}: {source}{}", hint(source, *address))]
+    Listen { address: SocketAddr, source: io::Error },
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
@@ -45,4 +55,13 @@ impl Error {
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
+}
+
+/// What to do about an address that can't be had.
+fn hint(error: &io::Error, address: SocketAddr) -> String {
+    if error.kind() != io::ErrorKind::AddrInUse {
+        return String::new();
+    }
+    let other = SocketAddr::new(address.ip(), address.port().wrapping_add(1).max(1024));
+    format!("; something listens there already: choose another with --listen {other}")
 }

@@ -7,8 +7,10 @@
 
 mod api;
 mod listen;
+mod may_listen;
 mod settings;
 
 pub use api::{App, openapi, router};
 pub use listen::{Listening, listen};
+pub use may_listen::may_listen;
 pub use settings::Settings;

@@ -1,0 +1,105 @@
+//! Workflow documents in files and directories.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// As deep as directories are looked through.
+const MAX_DEPTH: usize = 8;
+
+/// As many files as are looked at; a directory of more is not one of workflows.
+const MAX_FILES: usize = 10_000;
+
+/// Directories that hold what others made.
+const LEFT_OUT: [&str; 2] = ["node_modules", "target"];
+
+/// The documents at these places: every file that is named, and what looks like a workflow in
+/// directories. In order of their names.
+pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::new();
+    for path in paths {
+        let shown = path.display().to_string();
+        let about = fs::metadata(path).map_err(Error::io(shown.as_str()))?;
+        if about.is_dir() {
+            look_into(path, 0, &mut found)?;
+        } else {
+            found.push(path.clone());
+        }
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+fn look_into(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Error> {
+    let shown = directory.display().to_string();
+    for entry in fs::read_dir(directory).map_err(Error::io(shown.as_str()))? {
+        let entry = entry.map_err(Error::io(shown.as_str()))?;
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        // What went away meanwhile is not there.
+        let Ok(about) = fs::metadata(&path) else { continue };
+        if name.starts_with('.') {
+            continue;
+        }
+        if about.is_dir() {
+            if depth < MAX_DEPTH && !LEFT_OUT.contains(&name.as_ref()) {
+                look_into(&path, depth + 1, found)?;
+            }
+        } else if is_document(&path) && looks_like_a_workflow(&path) {
+            if found.len() == MAX_FILES {
+                let message = format!("{shown} has more than {MAX_FILES} documents");
+                return Err(Error::Refused(message));
+            }
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn is_document(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    matches!(extension, Some("yaml" | "yml" | "json"))
+}
+
+/// Whether a file has steps at its top, which configurations of other programs have not.
+fn looks_like_a_workflow(path: &Path) -> bool {
+    let Ok(text) = fs::read_to_string(path) else { return false };
+    if path.extension().is_some_and(|extension| extension == "json") {
+        let read: Result<serde_json::Value, _> = serde_json::from_str(&text);
+        return read.map_or_else(|_| text.contains("\"steps\""), |it| it.get("steps").is_some());
+    }
+    text.lines().any(|line| line.starts_with("steps:") || line.starts_with("\"steps\":"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_are_looked_through_for_what_looks_like_a_workflow() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        for inner in ["sub", ".git", "node_modules"] {
+            fs::create_dir(at(inner)).unwrap();
+        }
+        let workflow = "name: a\nsteps: []\n";
+        for (name, text) in [
+            ("b.yaml", workflow),
+            ("sub/a.yml", workflow),
+            ("c.json", "{\"name\": \"c\", \"steps\": []}"),
+            ("ci.yaml", "jobs:\n  a:\n    steps: []\n"),
+            ("package.json", "{\"name\": \"x\"}"),
+            ("readme.md", workflow),
+            (".git/d.yaml", workflow),
+            ("node_modules/e.yaml", workflow),
+        ] {
+            fs::write(at(name), text).unwrap();
+        }
+        let found = find(&[directory.path().to_owned()]).unwrap();
+        assert_eq!(found, [at("b.yaml"), at("c.json"), at("sub/a.yml")]);
+        assert_eq!(find(&[at("readme.md")]).unwrap(), [at("readme.md")]);
+        assert!(find(&[at("missing.yaml")]).unwrap_err().to_string().contains("missing.yaml"));
+    }
+}
