@@ -24,7 +24,7 @@ use clap::Parser;
 
 use crate::cli::{Cli, Command};
 use crate::error::Error;
-use crate::stop::asked_to_stop;
+use crate::stop::Stop;
 
 fn main() -> ExitCode {
     allocator::apply_settings();
@@ -39,10 +39,11 @@ async fn obey() -> ExitCode {
         Box::pin(run(command)).await
     } else {
         log::for_people();
+        let mut stop = Stop::new();
         // Dropping the command's future removes its temporary files and ends its child processes.
         tokio::select! {
             outcome = Box::pin(run(command)) => outcome,
-            () = asked_to_stop() => Err(Error::Interrupted),
+            () = stop.asked() => Err(Error::Interrupted),
         }
     };
     match outcome {

@@ -9,7 +9,7 @@ use crate::config::Configuration;
 use crate::documents;
 use crate::error::Error;
 use crate::host::Host;
-use crate::stop::asked_to_stop;
+use crate::stop::Stop;
 
 /// Arguments of `abide serve`.
 #[derive(Debug, Args)]
@@ -55,6 +55,7 @@ impl ServeArgs {
 
 /// Serves until it is asked to stop.
 pub(crate) async fn run(args: ServeArgs) -> Result<(), Error> {
+    let mut stop = Stop::new();
     let set = args.configuration()?;
     let paths: Vec<PathBuf> = set.workflows.iter().map(PathBuf::from).collect();
     let files = documents::find(&paths)?;
@@ -67,11 +68,11 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), Error> {
         }
     }
     tell_ready(&host, &set);
-    asked_to_stop().await;
+    stop.asked().await;
     tracing::info!("stopping");
     tokio::select! {
         stopped = host.shutdown() => stopped,
-        () = asked_to_stop() => Err(Error::Interrupted),
+        () = stop.asked() => Err(Error::Interrupted),
     }
 }
 

@@ -1,16 +1,50 @@
-//! Being asked to stop.
+//! Being asked to stop: Ctrl-C, or the polite signal of whoever supervises this process.
 
-/// Ctrl-C, or the polite signal of whoever supervises this process.
-pub(crate) async fn asked_to_stop() {
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Hears from its making on, so that nothing that comes while something begins is missed.
+pub(crate) struct Stop {
     #[cfg(unix)]
-    if let Ok(mut terminate) =
-        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
-    {
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
+    terminate: Option<Signal>,
+    #[cfg(unix)]
+    interrupt: Option<Signal>,
+}
+
+impl Stop {
+    #[cfg(unix)]
+    pub(crate) fn new() -> Self {
+        let hear = |kind| signal(kind).ok();
+        Self {
+            terminate: hear(SignalKind::terminate()),
+            interrupt: hear(SignalKind::interrupt()),
         }
-        return;
     }
-    let _ = tokio::signal::ctrl_c().await;
+
+    #[cfg(not(unix))]
+    pub(crate) fn new() -> Self {
+        Self {}
+    }
+
+    /// Comes back once for every time it is asked.
+    #[cfg(unix)]
+    pub(crate) async fn asked(&mut self) {
+        tokio::select! {
+            () = next(&mut self.terminate) => {}
+            () = next(&mut self.interrupt) => {}
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) async fn asked(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
+#[cfg(unix)]
+async fn next(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) if signal.recv().await.is_some() => {}
+        _ => std::future::pending().await,
+    }
 }
