@@ -16,6 +16,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("schema/0002.sql"),
     include_str!("schema/0003.sql"),
     include_str!("schema/0004.sql"),
+    include_str!("schema/0005.sql"),
 ];
 
 /// The migration after which open waits are found by their keys.
@@ -155,7 +156,7 @@ mod tests {
         let policies: Vec<&str> = Buffer::ALL.iter().map(|policy| policy.as_str()).collect();
         assert_eq!(words("buffer", "inbox_anew"), policies);
         let documents: Vec<&str> = DocumentKind::ALL.iter().map(|kind| kind.as_str()).collect();
-        assert_eq!(words("kind", "documents"), documents);
+        assert_eq!(words("kind", "documents_anew"), documents);
     }
 
     #[test]
@@ -188,6 +189,8 @@ mod tests {
         assert_eq!(found, "SEARCH subscription_keys USING PRIMARY KEY (shape=?)");
         let takers = plan("SELECT instance FROM inbox WHERE log = ?1 ORDER BY instance");
         assert_eq!(takers, "SEARCH inbox USING COVERING INDEX inbox_log (log=?)");
+        let streams = plan("SELECT data FROM chunks WHERE instance = ?1 ORDER BY key");
+        assert_eq!(streams, "SEARCH chunks USING INDEX chunks_instance (instance=?)");
         let holders = plan("SELECT wait FROM held WHERE entry = ?1");
         assert_eq!(holders, "SEARCH held USING COVERING INDEX held_entry (entry=?)");
     }
@@ -208,7 +211,7 @@ mod tests {
             .unwrap();
         assert_eq!(row, ("i7".to_owned(), "eu".to_owned()));
         let refused = migrate(&mut connection, MIGRATIONS);
-        assert!(matches!(refused, Err(Error::NewerSchema { found: 5, known: 4 })));
+        assert!(matches!(refused, Err(Error::NewerSchema { found: 6, known: 5 })));
     }
 
     #[test]
@@ -230,7 +233,7 @@ mod tests {
         let connection = crate::file::open_writer(&path).unwrap();
         let version: i64 =
             connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-        assert_eq!(version, 4);
+        assert_eq!(version, 5);
         let read =
             |key| crate::row::instance_by_key(&connection, InstanceKey(key)).unwrap().unwrap();
         let (running, errored) = (read(1), read(2));
@@ -346,6 +349,38 @@ mod tests {
         assert_eq!(number("SELECT wait FROM subscription_keys"), 4);
         let met = "SELECT fulfilled_by_entry FROM workflow_event_subscriptions WHERE key = 1";
         assert_eq!(number(met), 7);
+    }
+
+    #[tokio::test]
+    async fn documents_of_the_fourth_version_are_kept_and_may_be_of_more_kinds() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("fourth.db");
+        let mut connection = Connection::open(&path).unwrap();
+        migrate(&mut connection, &MIGRATIONS[..4]).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO documents (kind, name, version, body, updated_at)
+                 VALUES ('trigger', 't', 1, '1', 5), ('trigger', 't', 2, '2', 6),
+                        ('workflow', 'w', 1, '3', 7)",
+            )
+            .unwrap();
+        let everything = "SELECT group_concat(kind || name || version || body || updated_at)
+                            FROM (SELECT * FROM documents ORDER BY kind, name, version)";
+        let text = |connection: &Connection| -> String {
+            connection.query_row(everything, [], |row| row.get(0)).unwrap()
+        };
+        let before = text(&connection);
+        assert_eq!(before, "triggert115,triggert226,workfloww137");
+        drop(connection);
+
+        let store = crate::SqliteStore::open(&path).await.unwrap();
+        assert_eq!(text(&Connection::open(&path).unwrap()), before);
+        for kind in DocumentKind::ALL {
+            let body = abide::Json::encode(&kind.as_str()).unwrap();
+            store.put_document(*kind, "x", body.clone()).await.unwrap();
+            let found = store.document(*kind, "x", None).await.unwrap().unwrap();
+            assert_eq!((found.kind, found.version, found.body), (*kind, 1, body));
+        }
     }
 
     #[test]

@@ -15,6 +15,10 @@ words! {
         Trigger = "trigger",
         /// A workflow that is not written in Rust.
         Workflow = "workflow",
+        /// What makes an event of a call from outside.
+        Webhook = "webhook",
+        /// What somebody may do who shows it.
+        Token = "token",
     }
 }
 

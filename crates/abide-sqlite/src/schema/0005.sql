@@ -1,0 +1,34 @@
+-- What streaming steps gave so far, and more kinds of documents.
+
+-- A piece of what a step streams; `nth` counts from 0 within the attempt. Of each step only one attempt
+-- is kept: its first chunk takes the place of those before. Keys are in the order of writing, and are
+-- never used twice, so that somebody who reads all steps of an instance goes by them.
+CREATE TABLE chunks (
+    key      INTEGER PRIMARY KEY,
+    instance INTEGER NOT NULL,
+    run      INTEGER NOT NULL,
+    step     TEXT NOT NULL,
+    attempt  INTEGER NOT NULL CHECK (attempt > 0),
+    nth      INTEGER NOT NULL CHECK (nth >= 0),
+    at       INTEGER NOT NULL,
+    data     BLOB NOT NULL,
+    UNIQUE (instance, step, run, attempt, nth)
+) STRICT;
+
+CREATE INDEX chunks_instance ON chunks (instance);
+
+-- Documents get kinds. SQLite can't change a check, so the table is made anew.
+CREATE TABLE documents_anew (
+    kind       TEXT NOT NULL CHECK (kind = 'event-definition' OR kind = 'trigger'
+        OR kind = 'workflow' OR kind = 'webhook' OR kind = 'token'),
+    name       TEXT NOT NULL,
+    version    INTEGER NOT NULL CHECK (version > 0),
+    body       TEXT NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (kind, name, version)
+) STRICT;
+
+INSERT INTO documents_anew (kind, name, version, body, updated_at)
+    SELECT kind, name, version, body, updated_at FROM documents;
+DROP TABLE documents;
+ALTER TABLE documents_anew RENAME TO documents;
