@@ -118,8 +118,10 @@ pub(crate) fn open(connection: &Connection, key: InstanceKey) -> Result<Vec<Wait
 /// Waits, oldest first.
 pub(crate) fn listed(connection: &Connection, filter: &WaitFilter) -> Result<Vec<Wait>, Trouble> {
     let conditions = conditions(filter);
-    let sql = format!(concat!(select_waits!(), "WHERE {} ORDER BY key"), conditions.sql);
-    all(connection, &sql, params_from_iter(conditions.values))
+    let sql = format!(concat!(select_waits!(), "WHERE {} ORDER BY key LIMIT ?"), conditions.sql);
+    // A negative limit is none.
+    let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    all(connection, &sql, params_from_iter(conditions.values.into_iter().chain([limit.into()])))
 }
 
 /// What [`WaitFilter::matches`] says, in SQL.
@@ -140,6 +142,9 @@ fn conditions(filter: &WaitFilter) -> Conditions {
     }
     if let Some(step) = &filter.step {
         conditions.add("wait_step_id = ?", [text(step)]);
+    }
+    if let Some(after) = filter.after {
+        conditions.add("key > ?", [after.into()]);
     }
     conditions
 }

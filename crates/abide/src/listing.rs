@@ -63,10 +63,14 @@ pub struct WaitFilter {
     pub status: Option<WaitStatus>,
     /// Of this step.
     pub step: Option<String>,
+    /// Registered after the one with this key.
+    pub after: Option<i64>,
+    /// At most so many; all of them when absent.
+    pub limit: Option<usize>,
 }
 
 impl WaitFilter {
-    /// Whether a wait is wanted: what the SQL of a store must agree with.
+    /// Whether a wait is wanted, as long as there is room: what the SQL of a store must agree with.
     #[must_use]
     pub fn matches(&self, wait: &Wait) -> bool {
         self.id.as_ref().is_none_or(|id| **id == *wait.id)
@@ -74,6 +78,7 @@ impl WaitFilter {
             && self.pattern.as_ref().is_none_or(|pattern| pattern == wait.hears.pattern())
             && self.status.is_none_or(|status| status == wait.status)
             && self.step.as_ref().is_none_or(|step| **step == *wait.step)
+            && self.after.is_none_or(|after| wait.key > after)
     }
 }
 

@@ -6,6 +6,7 @@ use abide::{Engine, Handle, InstanceId};
 use abide_flow::Flows;
 
 use super::error::ApiError;
+use super::handlers::TimeoutHandlers;
 use crate::settings::Settings;
 
 /// The engine, its documents and the settings. Cheap to clone.
@@ -16,13 +17,15 @@ struct Parts {
     engine: Engine,
     flows: Flows,
     settings: Settings,
+    handlers: TimeoutHandlers,
 }
 
 impl App {
     /// Serves an engine.
     #[must_use]
     pub fn new(engine: Engine, flows: Flows, settings: Settings) -> Self {
-        Self(Arc::new(Parts { engine, flows, settings }))
+        let handlers = TimeoutHandlers::default();
+        Self(Arc::new(Parts { engine, flows, settings, handlers }))
     }
 
     /// The engine.
@@ -41,6 +44,11 @@ impl App {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.0.settings
+    }
+
+    /// What its documents do when a wait gives up.
+    pub(super) fn handlers(&self) -> &TimeoutHandlers {
+        &self.0.handlers
     }
 
     /// A handle on an instance whose id came in a path.

@@ -79,7 +79,7 @@ pub(super) fn media_type(headers: &HeaderMap) -> String {
     essence.trim().to_ascii_lowercase()
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let media = media_type(headers);
     media == "application/json" || (media.starts_with("application/") && media.ends_with("+json"))
 }
@@ -104,4 +104,13 @@ impl<T: Serialize> IntoResponse for Reply<T> {
             }
         }
     }
+}
+
+/// For fields whose absence is not the same as `null`: `#[serde(default, deserialize_with = "present")]`.
+pub(super) fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: serde::Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
 }

@@ -32,6 +32,19 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, code, message)
     }
 
+    /// One of several events was refused; those before it were taken.
+    pub(crate) fn in_batch(mut self, place: usize) -> Self {
+        let before = match place {
+            0 => "none was taken".to_owned(),
+            taken => format!("the {taken} before it were taken, sending them again is harmless"),
+        };
+        self.message = format!("event {place} of the batch: {} ({before})", self.message);
+        if let Value::Object(details) = &mut self.details {
+            details.insert("place".to_owned(), place.into());
+        }
+        self
+    }
+
     /// What a program may want to know.
     pub(crate) fn with_details(mut self, details: Value) -> Self {
         self.details = details;

@@ -3,10 +3,13 @@
 mod app;
 mod body;
 mod error;
+mod events;
+mod handlers;
 mod instances;
 mod openapi;
 mod params;
 mod sound;
+mod subscriptions;
 mod view;
 
 pub use app::App;
@@ -17,7 +20,10 @@ use utoipa_axum::router::OpenApiRouter;
 
 /// Every route under `/v1`, with its documentation.
 fn v1() -> OpenApiRouter<App> {
-    OpenApiRouter::new().merge(instances::routes())
+    OpenApiRouter::new()
+        .merge(instances::routes())
+        .merge(events::routes())
+        .merge(subscriptions::routes())
 }
 
 /// The whole server as a service.

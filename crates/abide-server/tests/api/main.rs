@@ -2,5 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't get what it needs has failed")]
 
+mod events;
 mod instances;
+mod subscriptions;
 mod world;

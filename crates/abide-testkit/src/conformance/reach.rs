@@ -164,9 +164,15 @@ pub async fn waits_are_listed_by_whatever_is_given(lab: &Lab) {
             vec!["sub_b"],
         ),
         (WaitFilter { instance: Some(id("nobody")), ..all() }, vec![]),
+        (WaitFilter { limit: Some(2), ..all() }, vec!["sub_one", "sub_two"]),
     ] {
         let found = lab.store.waits(filter.clone()).await.unwrap();
         let found: Vec<&str> = found.iter().map(|wait| &*wait.id).collect();
         assert_eq!(found, expected, "{filter:?}");
     }
+    let second = lab.store.waits(WaitFilter { limit: Some(2), ..all() }).await.unwrap().remove(1);
+    let rest = WaitFilter { after: Some(second.key), limit: Some(9), ..all() };
+    let rest = lab.store.waits(rest).await.unwrap();
+    let rest: Vec<&str> = rest.iter().map(|wait| &*wait.id).collect();
+    assert_eq!(rest, ["sub_three", "sub_b"]);
 }

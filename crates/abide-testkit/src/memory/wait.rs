@@ -120,6 +120,7 @@ impl State {
         let all = self.kept.values().flat_map(|kept| &kept.mailbox.waits).map(|held| &held.wait);
         let mut found: Vec<Wait> = all.filter(|wait| filter.matches(wait)).cloned().collect();
         found.sort_by_key(|wait| wait.key);
+        found.truncate(filter.limit.unwrap_or(usize::MAX));
         found
     }
 

@@ -282,8 +282,7 @@ impl Handle {
     /// [`Error::SubscriptionNotFound`], [`Error::InvalidTransition`] when it is no longer open, or
     /// the store's own.
     pub async fn edit_wait(&self, id: &str, timeout_at: Option<Timestamp>) -> Result<Wait> {
-        let edit = WaitEdit { timeout_at: Some(timeout_at), ..WaitEdit::default() };
-        self.inner.store.edit_wait(id, edit).await
+        self.edit_wait_and_filter(id, Some(timeout_at), None).await
     }
 
     /// Gives an open wait (by the id of its record) another filter, or none. It knows the context as
@@ -293,16 +292,30 @@ impl Handle {
     /// [`Error::Invalid`] with the position of what is wrong, [`Error::SubscriptionNotFound`],
     /// [`Error::InvalidTransition`] when it is no longer open, or the store's own.
     pub async fn edit_filter(&self, id: &str, filter: Option<&str>) -> Result<Wait> {
+        self.edit_wait_and_filter(id, None, Some(filter)).await
+    }
+
+    /// [`Handle::edit_wait`] and [`Handle::edit_filter`] at once: both or, when one is refused, none.
+    /// What is not given stays.
+    ///
+    /// # Errors
+    /// As those.
+    pub async fn edit_wait_and_filter(
+        &self,
+        id: &str,
+        timeout_at: Option<Option<Timestamp>>,
+        filter: Option<Option<&str>>,
+    ) -> Result<Wait> {
         let filter = match filter {
             None => None,
-            Some(text) => {
+            Some(None) => Some(None),
+            Some(Some(text)) => {
                 let filter = terms::expression("filter", text, [])?;
                 let instance = self.instance().await?;
-                Some(ContextMap::of(&instance)?.fold(&self.id, &filter, &[])?)
+                Some(Some(ContextMap::of(&instance)?.fold(&self.id, &filter, &[])?))
             }
         };
-        let edit = WaitEdit { filter: Some(filter), ..WaitEdit::default() };
-        self.inner.store.edit_wait(id, edit).await
+        self.inner.store.edit_wait(id, WaitEdit { timeout_at, filter }).await
     }
 
     /// Everything it published.

@@ -67,6 +67,12 @@ impl WaitView {
         }
     }
 
+    /// With the step that follows when it gives up, if there is one.
+    pub(crate) fn with_timeout_handler(mut self, step: Option<String>) -> Self {
+        self.timeout_handler_step_id = step;
+        self
+    }
+
     /// With what it nearly took.
     pub(crate) fn with_near_misses(mut self, misses: Vec<NearMiss>) -> Self {
         self.near_misses = Some(misses.into_iter().map(Into::into).collect());

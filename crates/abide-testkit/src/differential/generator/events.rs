@@ -179,6 +179,9 @@ impl Generator {
             pattern: self.one_in(3).then(|| self.pick(&PATTERNS).to_owned()),
             status: self.one_in(2).then(|| statuses[self.random.usize(..statuses.len())]),
             step: self.one_in(4).then(|| self.pick(&STEPS).to_owned()),
+            // Keys are a store's own.
+            after: None,
+            limit: self.one_in(4).then(|| self.random.usize(..4)),
         }
     }
 }
