@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::ConfigArgs;
+use crate::dev::DevArgs;
 use crate::serve::ServeArgs;
 use crate::store_at::StoreAt;
 
@@ -25,6 +26,8 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run a server for writing workflows: reads documents again when they change, shows what happens
+    Dev(DevArgs),
     /// Run a server until it is asked to stop
     Serve(ServeArgs),
     /// Look at a configuration
@@ -46,7 +49,7 @@ pub(crate) enum Command {
 impl Command {
     /// Whether it stops in order by itself when it is asked to.
     pub(crate) fn is_server(&self) -> bool {
-        matches!(self, Self::Serve(_))
+        matches!(self, Self::Serve(_) | Self::Dev(_))
     }
 }
 

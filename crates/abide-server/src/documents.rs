@@ -14,9 +14,29 @@ const MAX_FILES: usize = 10_000;
 /// Directories that hold what others made.
 const LEFT_OUT: [&str; 2] = ["node_modules", "target"];
 
+/// A file that may be a workflow.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Candidate {
+    pub(crate) path: PathBuf,
+    /// Somebody named the file itself, so it is one.
+    is_named: bool,
+}
+
+impl Candidate {
+    pub(crate) fn is_workflow(&self) -> bool {
+        self.is_named || looks_like_a_workflow(&self.path)
+    }
+}
+
 /// The documents at these places: every file that is named, and what looks like a workflow in
 /// directories. In order of their names.
 pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let candidates = candidates(paths)?.into_iter();
+    Ok(candidates.filter(Candidate::is_workflow).map(|candidate| candidate.path).collect())
+}
+
+/// The same without looking into files.
+pub(crate) fn candidates(paths: &[PathBuf]) -> Result<Vec<Candidate>, Error> {
     let mut found = Vec::new();
     for path in paths {
         let shown = path.display().to_string();
@@ -24,15 +44,15 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
         if about.is_dir() {
             look_into(path, 0, &mut found)?;
         } else {
-            found.push(path.clone());
+            found.push(Candidate { path: path.clone(), is_named: true });
         }
     }
     found.sort();
-    found.dedup();
+    found.dedup_by(|second, first| second.path == first.path);
     Ok(found)
 }
 
-fn look_into(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Error> {
+fn look_into(directory: &Path, depth: usize, found: &mut Vec<Candidate>) -> Result<(), Error> {
     let shown = directory.display().to_string();
     for entry in fs::read_dir(directory).map_err(Error::io(shown.as_str()))? {
         let entry = entry.map_err(Error::io(shown.as_str()))?;
@@ -47,12 +67,12 @@ fn look_into(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result
             if depth < MAX_DEPTH && !LEFT_OUT.contains(&name.as_ref()) {
                 look_into(&path, depth + 1, found)?;
             }
-        } else if is_document(&path) && looks_like_a_workflow(&path) {
+        } else if is_document(&path) {
             if found.len() == MAX_FILES {
                 let message = format!("{shown} has more than {MAX_FILES} documents");
                 return Err(Error::Refused(message));
             }
-            found.push(path);
+            found.push(Candidate { path, is_named: false });
         }
     }
     Ok(())

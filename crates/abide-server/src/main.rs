@@ -8,6 +8,7 @@ mod bench;
 mod cli;
 mod config;
 mod demo;
+mod dev;
 mod documents;
 mod error;
 mod host;
@@ -16,6 +17,7 @@ mod paint;
 mod serve;
 mod stop;
 mod store_at;
+mod tell;
 mod validate;
 
 use std::process::ExitCode;
@@ -34,11 +36,13 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn obey() -> ExitCode {
     let command = Cli::parse().command;
+    match &command {
+        Command::Serve(_) => log::for_machines(),
+        _ => log::for_people(),
+    }
     let outcome = if command.is_server() {
-        log::for_machines();
         Box::pin(run(command)).await
     } else {
-        log::for_people();
         let mut stop = Stop::new();
         // Dropping the command's future removes its temporary files and ends its child processes.
         tokio::select! {
@@ -59,6 +63,7 @@ async fn obey() -> ExitCode {
 
 async fn run(command: Command) -> Result<(), Error> {
     match command {
+        Command::Dev(args) => dev::run(args).await,
         Command::Serve(args) => serve::run(args).await,
         Command::Config(args) => config::run(&args),
         Command::Demo(args) => demo::run(args).await,

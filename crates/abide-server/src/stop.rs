@@ -15,10 +15,7 @@ impl Stop {
     #[cfg(unix)]
     pub(crate) fn new() -> Self {
         let hear = |kind| signal(kind).ok();
-        Self {
-            terminate: hear(SignalKind::terminate()),
-            interrupt: hear(SignalKind::interrupt()),
-        }
+        Self { terminate: hear(SignalKind::terminate()), interrupt: hear(SignalKind::interrupt()) }
     }
 
     #[cfg(not(unix))]
@@ -43,8 +40,10 @@ impl Stop {
 
 #[cfg(unix)]
 async fn next(signal: &mut Option<Signal>) {
-    match signal {
-        Some(signal) if signal.recv().await.is_some() => {}
-        _ => std::future::pending().await,
+    if let Some(signal) = signal
+        && signal.recv().await.is_some()
+    {
+        return;
     }
+    std::future::pending().await
 }

@@ -40,3 +40,21 @@ fn every_setting_is_in_the_docs_as_the_reader_has_it() {
         assert!(kept == text, "docs/configuration.md is stale; run {how}");
     }
 }
+
+/// Every name that a file of settings documents: `residency.idle` of "/// `residency.idle`: how long …".
+fn names_in(file: &str) -> Vec<String> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file);
+    let text = fs::read_to_string(&path).unwrap();
+    let documented = text.lines().filter_map(|line| line.trim().strip_prefix("/// `"));
+    documented.filter_map(|line| Some(line.split_once("`:")?.0.to_owned())).collect()
+}
+
+#[test]
+fn whatever_the_engine_and_the_server_let_set_can_be_set() {
+    let mut names = names_in("../abide/src/config.rs");
+    names.extend(names_in("src/settings.rs"));
+    assert!(names.len() > 20, "{names:?}");
+    for name in names {
+        assert!(super::table::find(&name).is_some(), "{name} can't be set");
+    }
+}

@@ -24,6 +24,8 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("lookback", "Waits that look back into the log."),
     ("fanout", "Events that many wait for."),
     ("index", "What open waits want, in memory."),
+    ("feed", "Those who watch all instances."),
+    ("stream", "Streaming steps."),
     ("timers", "Sleeps and deadlines."),
     ("sweep", "The net below lost hints."),
     ("stuck", "Instances that wait for something outside Abide."),
@@ -225,6 +227,36 @@ pub(super) const SETTINGS: &[Setting] = &[
         "index.maxBytes",
         Takes::Bytes(|c| &mut c.sqlite.index_max_bytes),
         "When it would take more, events are matched with the rows of the file.",
+    ),
+    setting(
+        "feed.keep",
+        Takes::Count(|c| &mut c.engine.feed_keep),
+        "Rows of history kept in memory for them; who falls further behind gets a gap.",
+    ),
+    setting(
+        "feed.maxBytes",
+        Takes::Bytes(|c| &mut c.engine.feed_max_bytes),
+        "Bytes of payload that those rows may have.",
+    ),
+    setting(
+        "feed.lookBack",
+        Takes::Rows(|c| &mut c.engine.feed_look_back),
+        "How many rows behind somebody who comes back may be, and is given them from the store.",
+    ),
+    setting(
+        "stream.groupInterval",
+        Takes::Duration(|c| &mut c.engine.stream_group_interval),
+        "How long pieces gather before they are stored and shown, because each time costs a commit.",
+    ),
+    setting(
+        "stream.groupBytes",
+        Takes::Bytes(|c| &mut c.engine.stream_group_bytes),
+        "Bytes of one chunk.",
+    ),
+    setting(
+        "stream.maxBytes",
+        Takes::Bytes(|c| &mut c.engine.stream_max_bytes),
+        "Bytes of what one step streams, because its result is stored as a whole.",
     ),
     setting(
         "timers.horizon",
