@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use abide::{Engine, Handle, InstanceId};
+use abide::{Engine, Handle, InstanceId, Timestamp};
 use abide_flow::Flows;
 
 use super::error::ApiError;
@@ -18,6 +18,8 @@ struct Parts {
     flows: Flows,
     settings: Settings,
     handlers: TimeoutHandlers,
+    node_id: String,
+    started_at: Timestamp,
 }
 
 impl App {
@@ -25,7 +27,9 @@ impl App {
     #[must_use]
     pub fn new(engine: Engine, flows: Flows, settings: Settings) -> Self {
         let handlers = TimeoutHandlers::default();
-        Self(Arc::new(Parts { engine, flows, settings, handlers }))
+        let node_id = engine.new_id("node");
+        let started_at = engine.now();
+        Self(Arc::new(Parts { engine, flows, settings, handlers, node_id, started_at }))
     }
 
     /// The engine.
@@ -49,6 +53,16 @@ impl App {
     /// What its documents do when a wait gives up.
     pub(super) fn handlers(&self) -> &TimeoutHandlers {
         &self.0.handlers
+    }
+
+    /// What this process is called among others.
+    pub(super) fn node_id(&self) -> &str {
+        &self.0.node_id
+    }
+
+    /// Since when it serves.
+    pub(super) fn started_at(&self) -> Timestamp {
+        self.0.started_at
     }
 
     /// A handle on an instance whose id came in a path.

@@ -196,6 +196,10 @@ pub(super) struct InstanceQuery {
 }
 
 impl InstanceQuery {
+    pub(super) fn has_page(&self) -> bool {
+        self.limit.is_some() || self.cursor.is_some()
+    }
+
     pub(super) fn filter(&self) -> Result<Filter, ApiError> {
         let parent = self.parent.as_deref().map(abide::InstanceId::new).transpose()?;
         Ok(Filter {

@@ -2,15 +2,21 @@
 
 mod app;
 mod body;
+mod bulk;
+mod control;
 mod error;
 mod events;
 mod handlers;
 mod instances;
+mod nodes;
 mod openapi;
 mod params;
+mod records;
+mod sends;
 mod sound;
 mod subscriptions;
 mod view;
+mod workflows;
 
 pub use app::App;
 pub use openapi::openapi;
@@ -21,9 +27,15 @@ use utoipa_axum::router::OpenApiRouter;
 /// Every route under `/v1`, with its documentation.
 fn v1() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .merge(instances::routes())
         .merge(events::routes())
         .merge(subscriptions::routes())
+        .merge(workflows::routes())
+        .merge(instances::routes())
+        .merge(control::routes())
+        .merge(bulk::routes())
+        .merge(sends::routes())
+        .merge(records::routes())
+        .merge(nodes::routes())
 }
 
 /// The whole server as a service.

@@ -2,7 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't get what it needs has failed")]
 
+mod bulk;
+mod control;
 mod events;
 mod instances;
+mod records;
+mod sends;
 mod subscriptions;
+mod workflows;
 mod world;

@@ -223,6 +223,12 @@ impl Engine {
         self.inner.env.clock.now()
     }
 
+    /// A new id, `prefix_…`, such as the engine itself gives.
+    #[must_use]
+    pub fn new_id(&self, prefix: &str) -> String {
+        format!("{prefix}_{}", self.inner.env.clock.uuid().simple())
+    }
+
     /// A handle on an instance, without asking the store. Its first call answers
     /// [`Error::InstanceNotFound`] if there is none.
     #[must_use]
