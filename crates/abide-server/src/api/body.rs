@@ -27,6 +27,21 @@ impl<T: DeserializeOwned> FromRequest<App> for Asked<T> {
     }
 }
 
+/// A JSON body that defines something: one that does not is `DEFINITION_INVALID`.
+pub(super) struct Defined<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest<App> for Defined<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+        let Asked(body) = Asked::<serde_json::Value>::from_request(request, app).await?;
+        serde_json::from_value(body).map(Self).map_err(|refused| {
+            let message = format!("the definition is not what it should be: {refused}");
+            ApiError::new(StatusCode::BAD_REQUEST, "DEFINITION_INVALID", message)
+        })
+    }
+}
+
 /// A body as it came, with its headers: for routes that take more than JSON.
 pub(super) struct Raw {
     pub(super) headers: HeaderMap,
@@ -47,6 +62,10 @@ pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     if let Some(why) = unsound(bytes) {
         return Err(ApiError::invalid(format!("the body is not acceptable JSON: {why}")));
+    }
+    // An array would be read as the fields of an object, one after the other.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(ApiError::invalid("the body is an array; it must be an object"));
     }
     serde_json::from_slice(bytes).map_err(|refused| {
         ApiError::invalid(format!("the body is not what it should be: {refused}"))

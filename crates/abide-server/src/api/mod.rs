@@ -4,6 +4,7 @@ mod app;
 mod body;
 mod bulk;
 mod control;
+mod definitions;
 mod error;
 mod events;
 mod handlers;
@@ -15,6 +16,7 @@ mod records;
 mod sends;
 mod sound;
 mod subscriptions;
+mod triggers;
 mod view;
 mod workflows;
 
@@ -36,6 +38,8 @@ fn v1() -> OpenApiRouter<App> {
         .merge(sends::routes())
         .merge(records::routes())
         .merge(nodes::routes())
+        .merge(definitions::routes())
+        .merge(triggers::routes())
 }
 
 /// The whole server as a service.

@@ -76,3 +76,13 @@ pub(super) fn routes(described: OpenApi) -> Router<App> {
     };
     Router::new().route("/openapi.json", get(answer))
 }
+
+/// The names of the fields that a description has, sorted.
+#[cfg(test)]
+pub(super) fn fields<T: PartialSchema>() -> Vec<String> {
+    let schema = serde_json::to_value(T::schema()).unwrap();
+    let mut names: Vec<String> =
+        schema["properties"].as_object().unwrap().keys().cloned().collect();
+    names.sort_unstable();
+    names
+}

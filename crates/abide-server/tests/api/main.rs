@@ -4,10 +4,12 @@
 
 mod bulk;
 mod control;
+mod definitions;
 mod events;
 mod instances;
 mod records;
 mod sends;
 mod subscriptions;
+mod triggers;
 mod workflows;
 mod world;
