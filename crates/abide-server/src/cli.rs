@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::client::ClientCommand;
+use crate::completions::CompletionsArgs;
 use crate::config::ConfigArgs;
 use crate::dev::DevArgs;
 use crate::serve::ServeArgs;
@@ -15,7 +17,9 @@ use crate::store_at::StoreAt;
     name = "abide",
     version,
     arg_required_else_help = true,
-    after_help = "Try `abide demo` first: it kills a running workflow and shows it survive.\n\
+    after_help = "Try `abide dev examples/flows` first, or `abide demo`: it kills a running workflow and shows it \
+                  survive.\n\
+                  Commands that talk to a server find it by --url or ABIDE_URL, and take --json.\n\
                   Logging goes to stderr; ABIDE_LOG or RUST_LOG choose what (default: warn)."
 )]
 pub(crate) struct Cli {
@@ -30,6 +34,8 @@ pub(crate) enum Command {
     Dev(DevArgs),
     /// Run a server until it is asked to stop
     Serve(ServeArgs),
+    #[command(flatten)]
+    Client(ClientCommand),
     /// Look at a configuration
     Config(ConfigArgs),
     /// Watch a workflow survive a real kill (takes about 8 seconds)
@@ -38,6 +44,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Check workflow documents: every problem at once, with its place and what was meant
     Validate(ValidateArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
     /// The process that `demo` kills.
     #[command(hide = true)]
     DemoWorker(DemoWorkerArgs),

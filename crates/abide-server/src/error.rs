@@ -40,6 +40,21 @@ pub(crate) enum Error {
     /// The address can't be had.
     #[error("can't listen on {address}: {source}{}", hint(source, *address))]
     Listen { address: SocketAddr, source: io::Error },
+    /// The server refused.
+    #[error("{message} ({code})")]
+    Api { code: String, message: String },
+    /// Nobody answers where the server should be.
+    #[error(
+        "no server answers at {url}: {why}; start one with `abide dev` or `abide serve`, or say where it is \
+         with --url or ABIDE_URL"
+    )]
+    Unreachable { url: String, why: String },
+    /// The connection broke and the outcome is unknown.
+    #[error("the connection to {url} broke: {why}; {advice}")]
+    Lost { url: String, why: String, advice: &'static str },
+    /// What was awaited did not come to a good end.
+    #[error("{0}")]
+    Ended(String),
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,

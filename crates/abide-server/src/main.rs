@@ -6,6 +6,8 @@
 mod allocator;
 mod bench;
 mod cli;
+mod client;
+mod completions;
 mod config;
 mod demo;
 mod dev;
@@ -65,6 +67,8 @@ async fn run(command: Command) -> Result<(), Error> {
     match command {
         Command::Dev(args) => dev::run(args).await,
         Command::Serve(args) => serve::run(args).await,
+        Command::Client(command) => command.run().await,
+        Command::Completions(args) => completions::run(&args),
         Command::Config(args) => config::run(&args),
         Command::Demo(args) => demo::run(args).await,
         Command::DemoWorker(args) => demo::work(&args.dir).await,

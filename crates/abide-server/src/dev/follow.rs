@@ -7,7 +7,7 @@ use abide::{Error as EngineError, Fed, WatchAll};
 use crate::error::Error;
 use crate::host::Host;
 use crate::paint::Paint;
-use crate::tell::{Happening, clock, line};
+use crate::tell::{Happening, Iso, clock, line};
 
 /// Reads from its making on.
 pub(super) struct Follow {
@@ -39,7 +39,7 @@ impl Follow {
 
     fn entry(&self, told: &Happening) -> Result<(), Error> {
         let Some(what) = line(told, self.paint) else { return Ok(()) };
-        let at = told.time.map(clock).unwrap_or_default();
+        let at = told.time.map(|Iso(at)| clock(at)).unwrap_or_default();
         let Happening { workflow, instance_id, .. } = told;
         say(&format!("{} {workflow} {instance_id}  {what}", self.paint.dim(&at)))
     }

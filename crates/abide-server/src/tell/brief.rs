@@ -2,15 +2,26 @@
 
 use serde_json::Value;
 
+use super::clean;
+
 /// How many characters of a value are worth reading in passing.
 const MOST: usize = 100;
 
 /// JSON in one line, cut where nobody reads on. Texts without control characters.
 pub(crate) fn brief(value: &Value) -> String {
-    let text = value.to_string();
+    let text = clean(&value.to_string());
     match text.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
+    }
+}
+
+/// An event without its envelope: its payload says most. Anything else as it is.
+pub(crate) fn brief_of_event(value: &Value) -> String {
+    let is_event = value.get("type").is_some() && value.get("id").is_some();
+    match value.get("payload").filter(|_| is_event) {
+        Some(payload) => brief(payload),
+        None => brief(value),
     }
 }
 

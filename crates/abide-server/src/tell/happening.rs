@@ -1,9 +1,11 @@
 //! Something that happened to an instance, as the API tells it.
 
+use abide::InstanceId;
 use abide::history::Recorded;
-use abide::{InstanceId, Timestamp};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+
+use super::Iso;
 
 /// An entry of a history; only what is shown of it. What is not known is not there.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -13,8 +15,7 @@ pub(crate) struct Happening {
     pub(crate) what: String,
     pub(crate) instance_id: String,
     pub(crate) workflow: String,
-    #[serde(deserialize_with = "moment")]
-    pub(crate) time: Option<Timestamp>,
+    pub(crate) time: Option<Iso>,
     pub(crate) name: Option<String>,
     pub(crate) kind: Option<String>,
     #[serde(deserialize_with = "present")]
@@ -23,10 +24,8 @@ pub(crate) struct Happening {
     pub(crate) duration_ms: Option<u64>,
     pub(crate) will_retry: bool,
     pub(crate) delay_ms: Option<u64>,
-    #[serde(deserialize_with = "moment")]
-    pub(crate) resume_at: Option<Timestamp>,
-    #[serde(deserialize_with = "moment")]
-    pub(crate) deadline: Option<Timestamp>,
+    pub(crate) resume_at: Option<Iso>,
+    pub(crate) deadline: Option<Iso>,
     pub(crate) reason: Option<String>,
     pub(crate) child_id: Option<String>,
     pub(crate) pattern: Option<String>,
@@ -52,7 +51,7 @@ impl Happening {
             what: entry.entry.as_str().to_owned(),
             instance_id: id.to_string(),
             workflow: workflow.to_owned(),
-            time: Some(at),
+            time: Some(Iso(at)),
             kind: entry.kind.map(|kind| kind.as_str().to_owned()),
             name: text(entry.name),
             payload: entry.payload.and_then(|payload| payload.decode().ok()),
@@ -60,8 +59,8 @@ impl Happening {
             duration_ms: entry.duration_ms,
             will_retry: entry.will_retry,
             delay_ms: entry.delay_ms,
-            resume_at: entry.resume_at,
-            deadline: entry.deadline,
+            resume_at: entry.resume_at.map(Iso),
+            deadline: entry.deadline.map(Iso),
             reason: entry.reason,
             child_id: entry.child_id.map(|id| id.to_string()),
             pattern: text(entry.pattern),
@@ -76,9 +75,4 @@ impl Happening {
 /// A payload that is `null` is not the same as none.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
-}
-
-fn moment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
-    let text = Option::<String>::deserialize(deserializer)?;
-    text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
 }

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use abide::Timestamp;
 use serde_json::Value;
 
-use super::{Happening, brief, clock_as_seen_from, for_how_long};
+use super::{Happening, Iso, brief, brief_of_event, clean, clock_as_seen_from, for_how_long};
 use crate::paint::Paint;
 
 /// Steps that are quicker than this don't tell how long they took.
@@ -32,7 +31,7 @@ pub(crate) fn line(told: &Happening, paint: Paint) -> Option<String> {
 }
 
 fn of_workflow(told: &Happening, what: &str, paint: Paint) -> String {
-    let reason = told.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+    let reason = told.reason.as_ref().map(|why| format!(": {}", clean(why))).unwrap_or_default();
     match what {
         "started" => paint.bold(&format!("● started{}", value(told))),
         "completed" => paint.green(&format!("● completed{}", value(told))),
@@ -107,8 +106,8 @@ fn of_event(told: &Happening, what: &str, paint: Paint) -> String {
     }
 }
 
-fn name(told: &Happening) -> &str {
-    told.name.as_deref().unwrap_or_default()
+fn name(told: &Happening) -> String {
+    clean(told.name.as_deref().unwrap_or_default())
 }
 
 fn value(told: &Happening) -> String {
@@ -116,24 +115,20 @@ fn value(told: &Happening) -> String {
     shown.map(|value| format!(" {}", brief(value))).unwrap_or_default()
 }
 
-fn until(told: &Happening, at: Option<Timestamp>) -> String {
-    let from = told.time.unwrap_or_default();
-    at.map(|at| format!(" until {}", clock_as_seen_from(at, from))).unwrap_or_default()
+fn until(told: &Happening, at: Option<Iso>) -> String {
+    let (Some(Iso(at)), Some(Iso(from))) = (at, told.time) else { return String::new() };
+    format!(" until {}", clock_as_seen_from(at, from))
 }
 
-/// An event without its envelope: its type, when that says more than the wait, and its payload.
+/// What a wait was met by: the type, when that says more than the wait, and the payload.
 fn what_came(told: &Happening) -> String {
-    let event = told.payload.as_ref().and_then(Value::as_object);
-    match event.and_then(|event| Some((event.get("type")?.as_str()?, event.get("payload")))) {
-        Some((kind, payload)) => {
-            let kind = if told.pattern.as_deref() == Some(kind) { "" } else { kind };
-            let payload = payload.filter(|payload| !payload.is_null()).map(brief);
-            let parts = [Some(kind.to_owned()), payload];
-            let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
-            parts.map(|part| format!(" {part}")).collect()
-        }
-        None => value(told),
-    }
+    let Some(event) = told.payload.as_ref().filter(|value| !value.is_null()) else {
+        return String::new();
+    };
+    let kind = event.get("type").and_then(Value::as_str);
+    let kind = kind.filter(|kind| told.pattern.as_deref() != Some(*kind)).map(clean);
+    let kind = kind.map(|kind| format!(" {kind}")).unwrap_or_default();
+    format!("{kind} {}", brief_of_event(event))
 }
 
 /// How many wanted what was published.
@@ -154,7 +149,8 @@ fn verdict(told: &Happening) -> String {
 
 fn why(told: &Happening) -> String {
     let told = told.error.as_ref();
-    told.map(|error| format!(": {} ({})", error.message, error.code)).unwrap_or_default()
+    told.map(|error| format!(": {} ({})", clean(&error.message), clean(&error.code)))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

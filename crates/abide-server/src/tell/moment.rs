@@ -41,7 +41,7 @@ pub(crate) fn when(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// `250 ms`, `3 s`, `2 min 5 s`, `4 h`, `2 d`: the largest unit, and the next while it is small.
+/// `250 ms`, `3 s`, `2 min 5 s`, `4 h`, `2 d`: the largest unit, and the next.
 pub(crate) fn for_how_long(span: Duration) -> String {
     const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
     let seconds = span.as_secs();
@@ -53,7 +53,7 @@ pub(crate) fn for_how_long(span: Duration) -> String {
     let (count, rest) = (seconds / unit, seconds % unit);
     let smaller = UNITS.get(largest + 1).map(|(unit, name)| (rest / unit, name));
     match smaller {
-        Some((more, name_of_more)) if count < 10 && more > 0 => {
+        Some((more, name_of_more)) if more > 0 => {
             format!("{count} {name} {more} {name_of_more}")
         }
         _ => format!("{count} {name}"),
