@@ -10,7 +10,7 @@ mod listen;
 mod may_listen;
 mod settings;
 
-pub use api::{App, openapi, router};
+pub use api::{App, ConfiguredToken, NewToken, Scope, may_listen, openapi, router};
 pub use listen::{Listening, listen};
 pub use may_listen::may_listen;
 pub use settings::Settings;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::api::ConfiguredToken;
+
 /// Settings of the server. Every limit has a name, a default and a reason.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -26,6 +28,10 @@ pub struct Settings {
     pub heartbeat: Duration,
     /// `server.cors`: origins whose pages may call, beside the server's own.
     pub cors: Vec<String>,
+    /// `server.tokens`: tokens beside those that the store keeps.
+    pub tokens: Vec<ConfiguredToken>,
+    /// `server.insecure`: without tokens, serve other machines too.
+    pub insecure: bool,
 }
 
 impl Default for Settings {
@@ -40,6 +46,8 @@ impl Default for Settings {
             drain: Duration::from_secs(10),
             heartbeat: Duration::from_secs(15),
             cors: Vec::new(),
+            tokens: Vec::new(),
+            insecure: false,
         }
     }
 }

@@ -6,6 +6,7 @@ use abide::{Engine, Handle, InstanceId, Timestamp};
 use abide_flow::Flows;
 
 use super::error::ApiError;
+use super::guard::Guard;
 use super::handlers::TimeoutHandlers;
 use crate::settings::Settings;
 
@@ -17,19 +18,21 @@ struct Parts {
     engine: Engine,
     flows: Flows,
     settings: Settings,
-    handlers: TimeoutHandlers,
     node_id: String,
     started_at: Timestamp,
+    handlers: TimeoutHandlers,
+    guard: Guard,
 }
 
 impl App {
     /// Serves an engine.
     #[must_use]
     pub fn new(engine: Engine, flows: Flows, settings: Settings) -> Self {
-        let handlers = TimeoutHandlers::default();
         let node_id = engine.new_id("node");
         let started_at = engine.now();
-        Self(Arc::new(Parts { engine, flows, settings, handlers, node_id, started_at }))
+        let handlers = TimeoutHandlers::default();
+        let guard = Guard::new(&settings);
+        Self(Arc::new(Parts { engine, flows, settings, node_id, started_at, handlers, guard }))
     }
 
     /// The engine.
@@ -50,11 +53,6 @@ impl App {
         &self.0.settings
     }
 
-    /// What its documents do when a wait gives up.
-    pub(super) fn handlers(&self) -> &TimeoutHandlers {
-        &self.0.handlers
-    }
-
     /// What this process is called among others.
     pub(super) fn node_id(&self) -> &str {
         &self.0.node_id
@@ -63,6 +61,27 @@ impl App {
     /// Since when it serves.
     pub(super) fn started_at(&self) -> Timestamp {
         self.0.started_at
+    }
+
+    /// Whether anybody has to show a token, which decides where the server may listen.
+    ///
+    /// # Errors
+    /// When the tokens can't be read, in words.
+    pub async fn has_tokens(&self) -> Result<bool, String> {
+        match self.guard().ready(self).await {
+            Ok(ready) => Ok(ready.tokens.are_any()),
+            Err(broken) => Err(broken.to_string()),
+        }
+    }
+
+    /// Who may do what.
+    pub(super) fn guard(&self) -> &Guard {
+        &self.0.guard
+    }
+
+    /// What its documents do when a wait gives up.
+    pub(super) fn handlers(&self) -> &TimeoutHandlers {
+        &self.0.handlers
     }
 
     /// A handle on an instance whose id came in a path.

@@ -45,10 +45,21 @@ impl ApiError {
         self
     }
 
+    /// With when to come again, in seconds.
+    pub(crate) fn retry_after(self, seconds: u64) -> Self {
+        Self { retry_after: Some(seconds), ..self }
+    }
+
     /// What a program may want to know.
     pub(crate) fn with_details(mut self, details: Value) -> Self {
         self.details = details;
         self
+    }
+}
+
+impl std::fmt::Display for ApiError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
     }
 }
 
@@ -149,6 +160,10 @@ impl IntoResponse for ApiError {
         let Self { status, code, message, details, retry_after } = self;
         let error = ErrorView { code, message, status: status.as_u16(), details };
         let mut response = (status, super::body::Reply(ErrorBody { error })).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            let bearer = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, bearer);
+        }
         if let Some(seconds) = retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

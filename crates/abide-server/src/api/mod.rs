@@ -7,20 +7,25 @@ mod control;
 mod definitions;
 mod error;
 mod events;
+mod guard;
 mod handlers;
 mod instances;
+mod meter;
 mod nodes;
 mod openapi;
 mod params;
 mod records;
 mod sends;
 mod sound;
+mod streams;
 mod subscriptions;
+mod tokens;
 mod triggers;
 mod view;
 mod workflows;
 
 pub use app::App;
+pub use guard::{ConfiguredToken, NewToken, Scope, may_listen};
 pub use openapi::openapi;
 
 use axum::Router;
@@ -29,25 +34,27 @@ use utoipa_axum::router::OpenApiRouter;
 /// Every route under `/v1`, with its documentation.
 fn v1() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .merge(events::routes())
-        .merge(subscriptions::routes())
         .merge(workflows::routes())
         .merge(instances::routes())
         .merge(control::routes())
         .merge(bulk::routes())
         .merge(sends::routes())
         .merge(records::routes())
+        .merge(streams::routes())
         .merge(nodes::routes())
+        .merge(events::routes())
+        .merge(subscriptions::routes())
         .merge(definitions::routes())
         .merge(triggers::routes())
+        .merge(tokens::routes())
 }
 
 /// The whole server as a service.
 pub fn router(app: App) -> Router {
     let (routes, described) = OpenApiRouter::new().nest("/v1", v1()).split_for_parts();
-    routes
+    let routes = routes
         .merge(openapi::routes(described))
         .fallback(error::no_such_route)
-        .method_not_allowed_fallback(error::no_such_method)
-        .with_state(app)
+        .method_not_allowed_fallback(error::no_such_method);
+    guard::before(routes, &app).with_state(app)
 }

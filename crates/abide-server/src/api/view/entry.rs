@@ -143,10 +143,6 @@ impl EntryView {
         self.completed_steps = Some(done);
         self
     }
-
-    pub(crate) fn seq(&self) -> i64 {
-        self.seq
-    }
 }
 
 fn is_about_a_step(kind: EntryKind) -> bool {
