@@ -2,17 +2,25 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
-use abide::Engine;
+use abide::store::Store;
+use abide::{DocumentKind, Engine};
 use abide_flow::{Flows, RegisterError, Registered};
 use abide_server::{App, Listening, listen, may_listen, router};
 use abide_sqlite::SqliteStore;
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 
 use crate::config::Configuration;
 use crate::error::Error;
 use crate::store_at::StoreAt;
+
+/// How long requests that do something are waited for. Those that only wait or stream end with the
+/// engine: they would hold up every shutdown for as long as they may.
+const ORDINARY: Duration = Duration::from_secs(1);
 
 /// See the module.
 pub(crate) struct Host {
@@ -34,7 +42,9 @@ impl Host {
         let store = Arc::new(store);
         let equipment = Arc::new(set.equipment()?);
         let address = resolve(&set.listen)?;
-        may_listen(address, false, set.insecure).map_err(Error::Refused)?;
+        let has_tokens = !set.server.tokens.is_empty()
+            || !store.documents(DocumentKind::Token).await?.is_empty();
+        may_listen(address, has_tokens, set.server.insecure).map_err(Error::Refused)?;
         // Before anything runs: who can't be reached should not have begun either.
         let bound = TcpListener::bind(address).await;
         let socket = bound.map_err(|source| Error::Listen { address, source })?;
@@ -44,6 +54,8 @@ impl Host {
         let engine = builder.start().await?;
         let flows = Flows::new(engine.clone(), equipment);
         let app = App::new(engine, flows, set.server.clone());
+        // A token that can't be read is told now, not with the first request.
+        app.has_tokens().await.map_err(Error::Refused)?;
         let listening = listen(socket, router(app.clone()), &set.server)
             .map_err(Error::io(format!("listening on {address}")))?;
         Ok(Self { store, app, listening })
@@ -81,8 +93,12 @@ impl Host {
 
     /// Accepts nothing more, answers what is under way, lets steps finish or parks them.
     pub(crate) async fn shutdown(self) -> Result<(), Error> {
-        self.listening.shutdown().await;
+        let mut draining = pin!(self.listening.shutdown());
+        let is_drained = timeout(ORDINARY, &mut draining).await.is_ok();
         self.app.engine().shutdown().await;
+        if !is_drained {
+            draining.await;
+        }
         Ok(self.store.close().await?)
     }
 }

@@ -7,10 +7,10 @@
 
 mod api;
 mod listen;
-mod may_listen;
 mod settings;
 
-pub use api::{App, ConfiguredToken, NewToken, Scope, may_listen, openapi, router};
+pub use api::{
+    App, ConfiguredToken, NewToken, Scope, TokenTerms, make_token, may_listen, openapi, router,
+};
 pub use listen::{Listening, listen};
-pub use may_listen::may_listen;
 pub use settings::Settings;

@@ -47,7 +47,7 @@ impl ServeArgs {
         let mut set = Configuration::load(self.config.as_deref())?;
         set.store = self.store.unwrap_or(set.store);
         set.listen = self.listen.unwrap_or(set.listen);
-        set.insecure |= self.insecure;
+        set.server.insecure |= self.insecure;
         set.workflows.extend(self.paths.iter().map(|path| path.display().to_string()));
         Ok(set)
     }

@@ -25,7 +25,7 @@ mod view;
 mod workflows;
 
 pub use app::App;
-pub use guard::{ConfiguredToken, NewToken, Scope, may_listen};
+pub use guard::{ConfiguredToken, NewToken, Scope, TokenTerms, make_token, may_listen};
 pub use openapi::openapi;
 
 use axum::Router;

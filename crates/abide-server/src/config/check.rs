@@ -63,7 +63,9 @@ fn as_json(set: &mut Configuration) -> String {
         .iter()
         .map(|setting| {
             let (value, default) = (setting.takes.show(set), setting.takes.show(&mut shipped));
-            let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+            let read = |text: &str| {
+                serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+            };
             let one = json!({ "value": read(&value), "default": read(&default) });
             (setting.name.to_owned(), one)
         })

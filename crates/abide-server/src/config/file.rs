@@ -4,6 +4,7 @@ use std::path::Path;
 
 use abide::expr::nearest;
 use abide_flow::{Position, Problem, report};
+use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -117,6 +118,9 @@ fn written(value: &Spanned<DeValue<'_>>) -> Result<Written, String> {
         DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix())
             .map(Written::Number)
             .map_err(|_| format!("{} is not a number from zero on", number.as_str())),
+        DeValue::Array(items) if items.iter().any(|item| item.get_ref().is_table()) => {
+            json(value.get_ref()).map(Written::Records)
+        }
         DeValue::Array(items) => {
             let text = |item: &Spanned<DeValue<'_>>| {
                 let text = item.get_ref().as_str().map(str::to_owned);
@@ -125,6 +129,21 @@ fn written(value: &Spanned<DeValue<'_>>) -> Result<Written, String> {
             items.iter().map(text).collect::<Result<_, _>>().map(Written::List)
         }
         other => Err(format!("a {} is not something a setting takes", other.type_str())),
+    }
+}
+
+/// Maps of texts and lists of texts as JSON.
+fn json(value: &DeValue<'_>) -> Result<Value, String> {
+    match value {
+        DeValue::String(text) => Ok(Value::String(text.clone().into_owned())),
+        DeValue::Array(items) => items.iter().map(|item| json(item.get_ref())).collect(),
+        DeValue::Table(table) => {
+            let members = table.iter().map(|(key, value)| {
+                Ok((key.get_ref().clone().into_owned(), json(value.get_ref())?))
+            });
+            members.collect::<Result<_, String>>().map(Value::Object)
+        }
+        other => Err(format!("a {} is not something it takes", other.type_str())),
     }
 }
 
@@ -155,6 +174,16 @@ mod tests {
         assert_eq!(read.engine.residency_idle, Duration::from_secs(9));
         assert_eq!((read.http_deny, read.http.body_max), (vec!["*".to_owned()], 77));
         assert_eq!(read.engine.events_retention, None);
+    }
+
+    #[test]
+    fn tokens_are_read_as_tables() {
+        let read = read("[[server.tokens]]\nname = \"ci\"\nhash = \"00\"\nscopes = [\"write\"]\n");
+        let tokens = read.unwrap().server.tokens;
+        assert_eq!((tokens.len(), tokens[0].name.as_str()), (1, "ci"));
+        let wrong =
+            super::apply("[server]\ntokens = [{ nam = \"x\" }]\n", &mut Configuration::default());
+        assert!(wrong[0].message.contains("unknown field `nam`"), "{wrong:?}");
     }
 
     #[test]

@@ -27,7 +27,6 @@ pub(crate) use check::{ConfigArgs, run};
 #[derive(Clone, Debug)]
 pub(crate) struct Configuration {
     pub(crate) listen: String,
-    pub(crate) insecure: bool,
     pub(crate) workflows: Vec<String>,
     pub(crate) store: String,
     pub(crate) server: Settings,
@@ -43,7 +42,6 @@ impl Default for Configuration {
     fn default() -> Self {
         Self {
             listen: "127.0.0.1:7878".to_owned(),
-            insecure: false,
             workflows: Vec::new(),
             store: "sqlite:abide.db".to_owned(),
             server: Settings::default(),

@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
+use abide_server::ConfiguredToken;
+
 use super::Configuration;
-use super::written::{NONE, Written, show_bytes, show_duration};
+use super::written::{NONE, Written, show_bytes, show_duration, show_tokens};
 
 /// See the module.
 pub(super) struct Setting {
@@ -32,6 +34,7 @@ pub(super) enum Takes {
     Flag(At<bool>),
     Text(At<String>),
     List(At<Vec<String>>),
+    Tokens(At<Vec<ConfiguredToken>>),
 }
 
 impl Takes {
@@ -47,6 +50,7 @@ impl Takes {
             Self::Flag(_) => "`true` or `false`",
             Self::Text(_) => "text",
             Self::List(_) => "list of texts",
+            Self::Tokens(_) => "list of `{name, hash, scopes}`",
         }
     }
 
@@ -65,6 +69,7 @@ impl Takes {
             Self::Flag(at) => *at(to) = written.flag()?,
             Self::Text(at) => *at(to) = written.text()?,
             Self::List(at) => *at(to) = written.list()?,
+            Self::Tokens(at) => *at(to) = written.tokens()?,
         }
         Ok(())
     }
@@ -85,6 +90,7 @@ impl Takes {
             Self::Flag(at) => at(of).to_string(),
             Self::Text(at) => format!("{:?}", at(of)),
             Self::List(at) => format!("{:?}", at(of)),
+            Self::Tokens(at) => show_tokens(at(of)),
         }
     }
 }

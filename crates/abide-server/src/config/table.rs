@@ -44,8 +44,13 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     setting(
         "server.insecure",
-        Takes::Flag(|c| &mut c.insecure),
+        Takes::Flag(|c| &mut c.server.insecure),
         "Listens on any address without tokens: whoever reaches it may do everything.",
+    ),
+    setting(
+        "server.tokens",
+        Takes::Tokens(|c| &mut c.server.tokens),
+        "Tokens beside those that the store keeps.",
     ),
     setting(
         "server.workflows",
@@ -321,6 +326,10 @@ mod tests {
                 Takes::Flag(_) => Written::Flag(true),
                 Takes::Text(_) => Written::Text("other".into()),
                 Takes::List(_) => Written::List(vec!["other".into()]),
+                Takes::Tokens(_) => {
+                    let token = serde_json::json!({"name": "a", "hash": "b", "scopes": ["read"]});
+                    Written::Records(serde_json::json!([token]))
+                }
                 _ => Written::Number(123_457),
             };
             setting.takes.set(&mut changed, &other).unwrap();

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use abide_server::ConfiguredToken;
+use serde_json::Value;
+
 /// A value before anybody knows what it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Written {
@@ -9,6 +12,8 @@ pub(super) enum Written {
     Number(u64),
     Flag(bool),
     List(Vec<String>),
+    /// A list of maps.
+    Records(Value),
 }
 
 /// What stands for "no limit".
@@ -78,6 +83,18 @@ impl Written {
         }
     }
 
+    /// In the environment: JSON.
+    pub(super) fn tokens(&self) -> Result<Vec<ConfiguredToken>, String> {
+        let wrong =
+            |why: serde_json::Error| format!("it must be a list of {{name, hash, scopes}}: {why}");
+        match self {
+            Self::Records(records) => serde_json::from_value(records.clone()).map_err(wrong),
+            Self::Text(text) => serde_json::from_str(text).map_err(wrong),
+            Self::List(list) if list.is_empty() => Ok(Vec::new()),
+            _ => Err("it must be a list of {name, hash, scopes}".to_owned()),
+        }
+    }
+
     /// Whether it says that there shall be no limit.
     pub(super) fn is_none(&self) -> bool {
         matches!(self, Self::Text(text) if text == NONE)
@@ -98,6 +115,15 @@ pub(super) fn show_bytes(bytes: u64) -> String {
     const UNITS: [(u32, &str); 3] = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let whole = UNITS.iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift);
     whole.map_or_else(|| bytes.to_string(), |(shift, name)| format!("{} {name}", bytes >> shift))
+}
+
+/// Tokens as they could be written. Hashes are no secrets.
+pub(super) fn show_tokens(tokens: &[ConfiguredToken]) -> String {
+    let shown = tokens.iter().map(|ConfiguredToken { name, hash, scopes }| {
+        let scopes: Vec<_> = scopes.iter().map(|scope| scope.as_str()).collect();
+        format!("{{ name = {name:?}, hash = {hash:?}, scopes = {scopes:?} }}")
+    });
+    format!("[{}]", shown.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Read, follow::say, sample};
+use super::follow::say;
+use super::sample;
+use super::shelf::Read;
 use crate::config::Configuration;
 use crate::error::Error;
 use crate::host::Host;

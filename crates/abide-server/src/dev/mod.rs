@@ -4,12 +4,12 @@
 mod banner;
 mod follow;
 mod sample;
+mod shelf;
 mod watched;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use abide_flow::Registered;
 use clap::Args;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -18,7 +18,8 @@ use crate::error::Error;
 use crate::host::Host;
 use crate::paint::Paint;
 use crate::stop::Stop;
-use watched::{Change, Watched};
+use shelf::Shelf;
+use watched::Watched;
 
 /// How often files are looked at. Soon enough for whoever saves one and looks up.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
@@ -70,13 +71,11 @@ pub(crate) async fn run(args: DevArgs) -> Result<(), Error> {
         Host::open(&set).await?
     };
     let follow = follow::Follow::new(&host, paint);
-    let mut registry = Vec::new();
-    for change in &changes {
-        take(&host, change, &mut registry, paint).await?;
-    }
-    banner::print(&host, &set, &registry, paint)?;
+    let mut shelf = Shelf::new(&host, paint);
+    shelf.fill(&changes).await?;
+    banner::print(&host, &set, shelf.read(), paint)?;
     tokio::select! {
-        ended = watch(&host, &mut files, &mut registry, paint) => ended?,
+        ended = watch(&mut files, &mut shelf) => ended?,
         ended = follow.tell() => ended?,
         () = stop.asked() => {}
     }
@@ -97,68 +96,14 @@ fn own_store() -> Result<String, Error> {
     Ok(format!("sqlite:{STORE}"))
 }
 
-/// A document that was read, and what it became.
-struct Read {
-    file: PathBuf,
-    registered: Registered,
-}
-
-async fn watch(
-    host: &Host,
-    files: &mut Watched,
-    registry: &mut Vec<Read>,
-    paint: Paint,
-) -> Result<(), Error> {
+async fn watch(files: &mut Watched, shelf: &mut Shelf<'_>) -> Result<(), Error> {
     let mut ticks = interval(LOOK_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
         // A directory that can't be read now may be there the next time.
         for change in files.changes().unwrap_or_default() {
-            take(host, &change, registry, paint).await?;
+            shelf.take(&change).await?;
         }
-    }
-}
-
-/// Registers a document that is new or changed, and tells.
-async fn take(
-    host: &Host,
-    change: &Change,
-    registry: &mut Vec<Read>,
-    paint: Paint,
-) -> Result<(), Error> {
-    let (file, is_first) = match change {
-        Change::Written { file, is_first } => (file, *is_first),
-        Change::Gone { file } => {
-            registry.retain(|read| read.file != *file);
-            let gone = format!("{} is gone; its workflow stays registered", file.display());
-            return follow::say(&paint.yellow(&gone));
-        }
-    };
-    match host.register(file).await {
-        Ok(registered) => {
-            let (name, version) = (registered.name.clone(), registered.version);
-            let is_same = |read: &&Read| read.registered.name == name && read.file != *file;
-            if let Some(other) = registry.iter().find(is_same) {
-                let (file, other) = (file.display(), other.file.display());
-                let both = format!("{file} and {other} are both `{name}`; the last one counts");
-                follow::say(&paint.yellow(&both))?;
-            }
-            if registered.changed && !is_first {
-                let told = format!("{} read again: {name} version {version}", file.display());
-                follow::say(&paint.bold(&told))?;
-            }
-            registry.retain(|read| read.file != *file);
-            registry.push(Read { file: file.clone(), registered });
-            Ok(())
-        }
-        Err(Error::Document(problems)) => {
-            follow::say(&paint.red(&problems))?;
-            let stays = if is_first { "not registered" } else { "the last good version stays" };
-            follow::say(&paint.yellow(&format!("{}: {stays}", file.display())))
-        }
-        // It may be gone again, or half written by somebody.
-        Err(Error::Io { what, source }) => follow::say(&paint.red(&format!("{what}: {source}"))),
-        Err(other) => Err(other),
     }
 }

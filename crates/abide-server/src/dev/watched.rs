@@ -12,13 +12,9 @@ use crate::error::Error;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// It is new or was written to.
-    Written {
-        file: PathBuf,
-        /// Nobody has read it before.
-        is_first: bool,
-    },
+    Written(PathBuf),
     /// It is no longer there.
-    Gone { file: PathBuf },
+    Gone(PathBuf),
 }
 
 /// What tells one content of a file from another without reading it.
@@ -67,7 +63,7 @@ impl Watched {
         let gone: Vec<PathBuf> = self.seen.keys().filter(is_gone).cloned().collect();
         for file in gone {
             if self.seen.remove(&file).is_some_and(|seen| seen.is_workflow) {
-                changes.push(Change::Gone { file });
+                changes.push(Change::Gone(file));
             }
         }
         Ok(changes)
@@ -83,8 +79,7 @@ impl Watched {
         let was_workflow = before.is_some_and(|seen| seen.is_workflow);
         let is_workflow = was_workflow || candidate.is_workflow();
         self.seen.insert(file.clone(), Seen { stamp, is_workflow });
-        let change = Change::Written { file: file.clone(), is_first: !was_workflow };
-        is_workflow.then_some(change)
+        is_workflow.then(|| Change::Written(file.clone()))
     }
 }
 
@@ -97,10 +92,6 @@ fn stamp(file: &Path) -> Option<Stamp> {
 mod tests {
     use super::*;
 
-    fn written(file: &Path, is_first: bool) -> Change {
-        Change::Written { file: file.to_owned(), is_first }
-    }
-
     #[test]
     fn what_is_new_changed_or_gone_is_told_once() {
         let directory = tempfile::tempdir().unwrap();
@@ -108,14 +99,14 @@ mod tests {
         fs::write(&a, "name: a\nsteps: []\n").unwrap();
         fs::write(&b, "jobs: 1\n").unwrap();
         let mut watched = Watched::new(vec![directory.path().to_owned()]);
-        assert_eq!(watched.changes().unwrap(), [written(&a, true)]);
+        assert_eq!(watched.changes().unwrap(), [Change::Written(a.clone())]);
         assert_eq!(watched.changes().unwrap(), []);
         fs::write(&a, "name: a\nstops: []\nmore: 1\n").unwrap();
-        assert_eq!(watched.changes().unwrap(), [written(&a, false)]);
+        assert_eq!(watched.changes().unwrap(), [Change::Written(a.clone())]);
         fs::write(&b, "name: b\nsteps: []\n").unwrap();
-        assert_eq!(watched.changes().unwrap(), [written(&b, true)]);
+        assert_eq!(watched.changes().unwrap(), [Change::Written(b.clone())]);
         fs::remove_file(&a).unwrap();
-        assert_eq!(watched.changes().unwrap(), [Change::Gone { file: a }]);
+        assert_eq!(watched.changes().unwrap(), [Change::Gone(a)]);
         assert_eq!(watched.changes().unwrap(), []);
     }
 }

@@ -1,0 +1,14 @@
+//! The binary as a user meets it.
+
+#![allow(clippy::unwrap_used, reason = "a test that can't get what it needs has failed")]
+
+mod commands;
+mod config;
+mod dev;
+mod lines;
+mod program;
+mod serve;
+mod server;
+mod token;
+mod tools;
+mod watch;
