@@ -8,6 +8,7 @@ mod explain;
 mod history;
 mod list;
 mod nodes;
+mod outcome;
 mod output;
 mod payload;
 mod publish;
@@ -47,6 +48,8 @@ pub(crate) enum ClientCommand {
     Show(show::ShowArgs),
     /// Follow an instance as it goes, until it ends
     Watch(watch::WatchArgs),
+    /// Show what an instance came to
+    Result(outcome::ResultArgs),
     /// Show what happened to an instance
     History(history::HistoryArgs),
     /// Show what was sent to an instance and not taken yet
@@ -90,6 +93,7 @@ impl ClientCommand {
             Self::List(args) => args.run().await,
             Self::Show(args) => args.run().await,
             Self::Watch(args) => args.run().await,
+            Self::Result(args) => args.run().await,
             Self::History(args) => args.run().await,
             Self::Buffer(args) => args.run().await,
             Self::Output(args) => args.run().await,

@@ -1,18 +1,17 @@
 //! `abide start`.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::api::{Answer, Api, Asked};
+use super::api::{Api, Asked};
 use super::reach::Reach;
-use super::record::{Instance, is_good_end};
+use super::record::Instance;
 use super::screen::{Screen, print, print_json};
-use super::{new_id, payload};
+use super::{new_id, outcome, payload};
 use crate::error::Error;
-use crate::tell::{Fault, clean};
 
 /// Arguments of `abide start`.
 #[derive(Debug, Args)]
@@ -106,54 +105,12 @@ impl StartArgs {
         }
         let answer = api.ask(asked).await?;
         match self.wait {
-            Some(patience) => finish(&api, &answer, patience, self.reach.json).await,
+            Some(patience) => {
+                let id = answer.read::<Instance>()?.id;
+                outcome::wait_for(&api, &id, patience, self.reach.json).await
+            }
             None if self.reach.json => print_json(&answer),
             None => print(&answer.read::<Instance>()?.line(&Screen::new())),
         }
-    }
-}
-
-/// What an instance came to.
-#[derive(Deserialize)]
-struct Outcome {
-    status: String,
-    output: Option<Box<RawValue>>,
-    error: Option<Fault>,
-}
-
-/// Waits for the end of an instance that was just started, and shows what it came to.
-async fn finish(api: &Api, started: &Answer, patience: Duration, json: bool) -> Result<(), Error> {
-    /// A request is not left waiting for longer, because something in between may hang up.
-    const AT_ONCE: Duration = Duration::from_secs(60);
-    let id = started.read::<Instance>()?.id;
-    let until = Instant::now() + patience;
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        let asked = Asked::get(&["instances", &id, "result"]);
-        let ms = left.min(AT_ONCE).as_millis();
-        let answer = api.ask(asked.query("timeout", Some(format!("{ms}ms")))).await?;
-        let outcome: Outcome = answer.read()?;
-        let has_ended = answer.status.as_u16() == 200;
-        if !has_ended && !left.is_zero() {
-            continue;
-        }
-        if json {
-            print_json(&answer)?;
-        } else if let Some(output) = outcome.output.as_ref().filter(|_| has_ended) {
-            print(output.get())?;
-        }
-        let status = clean(&outcome.status);
-        return match outcome.error {
-            _ if is_good_end(&status) => Ok(()),
-            Some(error) => {
-                let (message, code) = (clean(&error.message), clean(&error.code));
-                Err(Error::Ended(format!("{id} {status}: {message} ({code})")))
-            }
-            None if has_ended => Err(Error::Ended(format!("{id} {status}"))),
-            None => {
-                let on = format!("it goes on: abide watch {id}");
-                Err(Error::Ended(format!("{id} is {status} and has not ended in time; {on}")))
-            }
-        };
     }
 }

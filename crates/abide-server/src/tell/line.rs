@@ -89,8 +89,9 @@ fn of_wait(told: &Happening, what: &str, paint: Paint) -> String {
             paint.yellow(&format!("… {}: waiting for {kind} {pattern}{until}", name(told)))
         }
         "fulfilled" => {
-            let met = paint.green(&format!("✓ {}: the {kind} came", name(told)));
-            format!("{met}{}", paint.dim(&what_came(told)))
+            let (which, value) = what_came(told);
+            let met = paint.green(&format!("✓ {}: {kind}{which} came", name(told)));
+            format!("{met}{}", paint.dim(&value))
         }
         "expired" => paint.yellow(&format!("! {}: nothing came in time", name(told))),
         other => paint.dim(&format!("- {}: {other}", name(told))),
@@ -120,15 +121,14 @@ fn until(told: &Happening, at: Option<Iso>) -> String {
     format!(" until {}", clock_as_seen_from(at, from))
 }
 
-/// What a wait was met by: the type, when that says more than the wait, and the payload.
-fn what_came(told: &Happening) -> String {
+/// What a wait was met by: which event, if it says so, and what came with it.
+fn what_came(told: &Happening) -> (String, String) {
     let Some(event) = told.payload.as_ref().filter(|value| !value.is_null()) else {
-        return String::new();
+        return Default::default();
     };
-    let kind = event.get("type").and_then(Value::as_str);
-    let kind = kind.filter(|kind| told.pattern.as_deref() != Some(*kind)).map(clean);
-    let kind = kind.map(|kind| format!(" {kind}")).unwrap_or_default();
-    format!("{kind} {}", brief_of_event(event))
+    let which = ["type", "signalName", "topic"].iter().find_map(|key| event.get(key)?.as_str());
+    let which = which.map(|which| format!(" {}", clean(which))).unwrap_or_default();
+    (which, format!(" {}", brief_of_event(event)))
 }
 
 /// How many wanted what was published.

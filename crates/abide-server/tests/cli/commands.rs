@@ -79,9 +79,13 @@ fn waiting_in_vain_and_bad_ends_are_failures() {
     let said = server.refused(&start);
     assert!(said.contains("a-1 is waiting") && said.contains("abide watch a-1"), "{said}");
     server.told(&["send", "a-1", "approval", "{\"approved\": false}"]);
-    let again = ["start", "approve", "--id", "a-1", "--if-exists", "return", "--wait"];
-    let said = server.refused(&again);
+    let said = server.refused(&["result", "a-1", "--wait"]);
     assert!(said.contains("errored") && said.contains("REJECTED"), "{said}");
+    let output = server.abide(&["result", "a-1", "--json"]);
+    assert!(!output.status.success());
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&told["status"], &told["error"]["code"]), (&json!("errored"), &json!("REJECTED")));
+    assert!(server.refused(&["result", "nobody"]).contains("WORKFLOW_NOT_FOUND"));
 }
 
 #[test]
@@ -108,8 +112,7 @@ fn signals_and_messages_are_kept_until_somebody_waits_for_them() {
     assert!(buffer.contains("letters") && buffer.contains("{\"text\":\"dear\"}"), "{buffer}");
     assert_eq!(server.json(&["buffer", "m-1"])["events"][0]["kind"], "message");
     assert!(server.told(&["signal", "m-1", "signed", "7"]).contains("delivered"));
-    let rest = ["start", "mail", "--id", "m-1", "--if-exists", "return", "--wait", "--json"];
-    let ended: serde_json::Value = serde_json::from_str(&server.told(&rest)).unwrap();
+    let ended = server.json(&["result", "m-1", "--wait"]);
     assert_eq!(ended["output"], json!({"sign": 7, "letter": {"text": "dear"}}));
     assert_eq!(server.told(&["buffer", "m-1"]), "nothing is kept\n");
     assert!(server.refused(&["buffer", "nobody"]).contains("WORKFLOW_NOT_FOUND"));
@@ -234,10 +237,12 @@ fn instances_are_paused_resumed_ended_and_run_again() {
     assert!(server.refused(&["resume", "a-1"]).contains("INVALID_TRANSITION"));
     server.told(&["wake", "a-1"]);
     server.told(&["wake", "a-1", "--delay", "10ms"]);
-    let ended = server.told(&["terminate", "a-1", "--reason", "enough of it", "--compensate"]);
+    let ended = server.told(&["terminate", "a-1", "--reason", "enough of it"]);
     assert!(ended.contains("terminated") && ended.contains("enough of it"), "{ended}");
     assert!(server.refused(&["restart", "a-1", "--from-step", "x"]).contains("STEP_NOT_FOUND"));
     assert!(server.told(&["restart", "a-1"]).contains("run 2"));
+    server.told(&["terminate", "a-1", "--compensate", "--keep-children"]);
+    assert!(server.refused(&["result", "a-1", "--wait"]).contains("terminated"));
     for command in ["pause", "resume", "terminate", "restart", "wake"] {
         assert!(server.refused(&[command, "nobody"]).contains("WORKFLOW_NOT_FOUND"), "{command}");
     }

@@ -59,7 +59,7 @@ fn dev_says_how_to_start_and_shows_what_happens() {
     dev.out.until("a-1  … decision: waiting for event approval until ");
     dev.told(&["send", "a-1", "approval", "{\"approved\": true}"]);
     dev.out.until("a-1  → event approval {\"approved\":true}");
-    dev.out.until("a-1  ✓ decision: the event came {\"approved\":true}");
+    dev.out.until("a-1  ✓ decision: event approval came {\"approved\":true}");
     dev.out.until("a-1  ● completed {\"approved\":true}");
     dev.stop();
     // What happened is kept for the next time.

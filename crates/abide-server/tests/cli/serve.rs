@@ -15,7 +15,7 @@ fn a_server_that_is_asked_to_stop_ends_well_and_the_next_one_goes_on() {
     let server = place.serve();
     assert_eq!(server.json(&["show", "a-1"])["status"], "waiting");
     server.told(&["send", "a-1", "approval", "{\"approved\": true}"]);
-    server.told(&["start", "approve", "--id", "a-1", "--if-exists", "return", "--wait"]);
+    assert_eq!(server.told(&["result", "a-1", "--wait"]), "{\"approved\":true}\n");
     assert!(server.terminate().success());
 }
 
@@ -51,8 +51,7 @@ output: '${steps.call.output.body}'
     let mut again = call(&socket);
     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 6\r\n\r\n";
     again.write_all(format!("{head}\"done\"").as_bytes()).unwrap();
-    let rest = ["start", "caller", "--id", "c-1", "--if-exists", "return", "--wait"];
-    assert_eq!(server.told(&rest), "\"done\"\n");
+    assert_eq!(server.told(&["result", "c-1", "--wait"]), "\"done\"\n");
     let history = server.told(&["history", "c-1"]);
     assert!(history.contains("STEP_INTERRUPTED"), "{history}");
 }

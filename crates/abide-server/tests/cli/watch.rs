@@ -33,7 +33,7 @@ fn an_instance_is_followed_to_its_end_which_the_exit_code_tells() {
     out.until("● started {\"amount\":5}");
     out.until("… decision: waiting for event approval until ");
     server.told(&["send", "a-1", "approval", "{\"approved\": true}"]);
-    out.until("✓ decision: the event came");
+    out.until("✓ decision: event approval came");
     out.until("● completed {\"approved\":true}");
     assert!(child.wait().unwrap().success());
     // Once more from the beginning, although it has ended.
