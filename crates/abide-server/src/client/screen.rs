@@ -36,7 +36,7 @@ impl Screen {
 /// Text, with a line break at its end.
 pub(super) fn print(text: &str) -> Result<(), Error> {
     let mut out = std::io::stdout().lock();
-    let wrote = write!(out, "{}\n", text.trim_end_matches('\n')).and_then(|()| out.flush());
+    let wrote = writeln!(out, "{}", text.trim_end_matches('\n')).and_then(|()| out.flush());
     wrote.map_err(Error::io("standard output"))
 }
 

@@ -66,7 +66,9 @@ fn as_json(set: &mut Configuration) -> String {
             let read = |text: &str| {
                 serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
             };
-            let one = json!({ "value": read(&value), "default": read(&default) });
+            let (takes, about) = (setting.takes.wanted(), setting.about);
+            let (value, default) = (read(&value), read(&default));
+            let one = json!({ "value": value, "default": default, "takes": takes, "about": about });
             (setting.name.to_owned(), one)
         })
         .collect();

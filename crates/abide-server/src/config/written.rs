@@ -106,7 +106,7 @@ pub(super) fn show_duration(duration: Duration) -> String {
     const UNITS: [(u128, &str); 4] =
         [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
     let ms = duration.as_millis();
-    let whole = UNITS.iter().find(|(unit, _)| ms >= *unit && ms % unit == 0);
+    let whole = UNITS.iter().find(|(unit, _)| ms >= *unit && ms.is_multiple_of(*unit));
     whole.map_or_else(|| format!("{ms}ms"), |(unit, name)| format!("{}{name}", ms / unit))
 }
 

@@ -104,7 +104,7 @@ mod tests {
         fs::write(&a, "name: a\nstops: []\nmore: 1\n").unwrap();
         assert_eq!(watched.changes().unwrap(), [Change::Written(a.clone())]);
         fs::write(&b, "name: b\nsteps: []\n").unwrap();
-        assert_eq!(watched.changes().unwrap(), [Change::Written(b.clone())]);
+        assert_eq!(watched.changes().unwrap(), [Change::Written(b)]);
         fs::remove_file(&a).unwrap();
         assert_eq!(watched.changes().unwrap(), [Change::Gone(a)]);
         assert_eq!(watched.changes().unwrap(), []);

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::{Happening, Iso, brief, brief_of_event, clean, clock_as_seen_from, for_how_long};
 use crate::paint::Paint;
 
