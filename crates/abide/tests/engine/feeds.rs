@@ -262,7 +262,7 @@ on_every_store! {
         let ran = Ran::default();
         let engine = world
             .engine()
-            .configure(|c| c.feed_keep = 2)
+            .configure(|c| c.feed_keep = 4)
             .workflow("w", with(&ran, two_steps))
             .start()
             .await
@@ -277,7 +277,7 @@ on_every_store! {
         });
         assert_eq!(begun.0.1, "i 5 event.received go");
         rest(&mut watch).await;
-        for id in ["j", "k"] {
+        for id in ["j", "k", "l"] {
             let other = engine.start("w", Start::new(&()).id(id)).await.unwrap();
             world.until(&other, Status::Waiting).await;
         }
@@ -285,7 +285,7 @@ on_every_store! {
         let mut heard = Vec::new();
         loop {
             let (_, told) = fed(&mut slow).await;
-            let is_last = told.starts_with("k 4");
+            let is_last = told.starts_with("l 4");
             heard.push(told);
             if is_last {
                 break;
@@ -300,7 +300,7 @@ on_every_store! {
         let ran = Ran::default();
         let engine = world
             .engine()
-            .configure(|c| c.feed_look_back = 1)
+            .configure(|c| c.feed_look_back = 0)
             .workflow("w", with(&ran, two_steps))
             .start()
             .await
@@ -311,7 +311,9 @@ on_every_store! {
             let mut back = engine.watch_all(Some(cursor.parse().unwrap()));
             assert_eq!(fed(&mut back).await.1, gap);
             let id = format!("after-{}", &cursor[..1]);
-            let (next, _) = tokio::join!(fed(&mut back), engine.start("w", Start::new(&()).id(&id)));
+            let start = engine.start("w", Start::new(&()).id(&id));
+            let (next, other) = tokio::join!(fed(&mut back), start);
+            world.until(&other.unwrap(), Status::Waiting).await;
             assert_eq!(next.1, format!("{id} 1 workflow.started"));
         }
     }
