@@ -13,9 +13,10 @@ use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Append, Buffered, Chunk, ChunkFilter, Clock, Delivered, Delivery, Document, DocumentKind, Filter, Instance, InstanceId,
-    InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged, NewInstance, Output, Page,
-    Publish, Published, Result, SystemClock, Tail, Taker, Timestamp, Verdict, Wait, WaitEdit, WaitFilter,
+    Append, Buffered, Chunk, ChunkFilter, Clock, Delivered, Delivery, Document, DocumentKind,
+    Filter, Instance, InstanceId, InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan,
+    Logged, NewInstance, Output, Page, Publish, Published, Result, SystemClock, Tail, Taker,
+    Timestamp, Verdict, Wait, WaitEdit, WaitFilter,
 };
 use parking_lot::Mutex;
 

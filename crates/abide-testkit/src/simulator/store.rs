@@ -12,9 +12,10 @@ use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Append, Buffered, Chunk, ChunkFilter, Delivered, Delivery, Document, DocumentKind, Filter, Instance, InstanceId,
-    InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged, NewInstance, Output, Page,
-    Publish, Published, Tail, Taker, Timestamp, Transition, Verdict, Wait, WaitEdit, WaitFilter,
+    Append, Buffered, Chunk, ChunkFilter, Delivered, Delivery, Document, DocumentKind, Filter,
+    Instance, InstanceId, InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged,
+    NewInstance, Output, Page, Publish, Published, Tail, Taker, Timestamp, Transition, Verdict,
+    Wait, WaitEdit, WaitFilter,
 };
 use parking_lot::Mutex;
 
