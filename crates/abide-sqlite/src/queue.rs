@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use abide::lifecycle::Control;
 use abide::store::{Claimed, Commit, Committed, Epoch, IfExists, Listener, Started};
 use abide::{
-    Append, Delivered, Delivery, Document, DocumentKind, Error, Instance, InstanceId, InstanceKey, Json,
-    LogRetention, NewInstance, Publish, Result, Timestamp, Verdict, Wait, WaitEdit,
+    Append, Delivered, Delivery, Document, DocumentKind, Error, Instance, InstanceId, InstanceKey,
+    Json, LogRetention, NewInstance, Publish, Result, Timestamp, Verdict, Wait, WaitEdit,
 };
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;

@@ -11,9 +11,10 @@ use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Append, Buffered, Chunk, ChunkFilter, Delivered, Delivery, Document, DocumentKind, Error, Filter, Instance, InstanceId,
-    InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged, NewInstance, Output, Page,
-    Publish, Published, Result, Tail, Taker, Timestamp, Verdict, Wait, WaitEdit, WaitFilter,
+    Append, Buffered, Chunk, ChunkFilter, Delivered, Delivery, Document, DocumentKind, Error,
+    Filter, Instance, InstanceId, InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan,
+    Logged, NewInstance, Output, Page, Publish, Published, Result, Tail, Taker, Timestamp, Verdict,
+    Wait, WaitEdit, WaitFilter,
 };
 use parking_lot::Mutex;
 use rusqlite::Connection;

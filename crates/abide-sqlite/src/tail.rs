@@ -35,7 +35,8 @@ pub(crate) fn tail(connection: &Connection, after: i64, limit: usize) -> Result<
 
 fn tail_row(row: &Row<'_>) -> Result<TailRow, Trouble> {
     let key = InstanceKey(row.get(5)?);
-    let corrupt = |refused: Error| Error::corrupt(format!("instance with key {}: {refused}", key.0));
+    let corrupt =
+        |refused: Error| Error::corrupt(format!("instance with key {}: {refused}", key.0));
     let recorded = shown(recorded_of(row, key)?);
     let id = InstanceId::new(str_of(row, 6)?).map_err(corrupt)?;
     let workflow: Arc<str> = str_of(row, 7)?.into();

@@ -72,14 +72,7 @@ impl Batch<'_> {
         )?;
         let Keys { next_instance, next_row, next_wait, next_inbox, next_event, next_chunk } =
             *self.keys;
-        upsert.execute([
-            next_instance,
-            next_row,
-            next_wait,
-            next_inbox,
-            next_event,
-            next_chunk,
-        ])?;
+        upsert.execute([next_instance, next_row, next_wait, next_inbox, next_event, next_chunk])?;
         Ok(())
     }
 }

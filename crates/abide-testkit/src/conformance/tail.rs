@@ -77,7 +77,7 @@ pub async fn marks_are_left_out_and_rows_that_have_nothing_else(lab: &Lab) {
 
 pub async fn the_status_is_that_of_now(lab: &Lab) {
     let a = lab.begin("a").await;
-    lab.stored(a, does().completes(1)).await;
+    lab.stored(a, does().completes_step("x").completes(1)).await;
     lab.begin("b").await;
     lab.pause("b").await;
     let rows = tail(lab, 0, ALL).await.rows;

@@ -155,6 +155,30 @@ on_every_store! {
         assert_eq!((all[0].as_str(), all.len()), ("5 workflow.restarted", 10), "{all:?}");
     }
 
+    async fn a_watch_ends_however_the_instance_does(world: World) {
+        let engine = world
+            .engine()
+            .workflow("w", async |cx: Cx, fails: bool| -> Result<()> {
+                cx.wait_for_event::<()>("go").await?;
+                if fails { Err(Error::failed("BROKEN", "broken")) } else { Ok(()) }
+            })
+            .start()
+            .await
+            .unwrap();
+        for (fails, end) in [(true, "workflow.failed"), (false, "workflow.completed"), (false, "workflow.terminated")] {
+            let handle = engine.start("w", Start::new(&fails)).await.unwrap();
+            world.until(&handle, Status::Waiting).await;
+            let mut watch = handle.watch(0);
+            next(&mut watch).await;
+            match end {
+                "workflow.terminated" => drop(handle.terminate(Terminate::default()).await.unwrap()),
+                _ => drop(handle.send_event("go", &()).await.unwrap()),
+            }
+            let last = rest(&mut watch).await.pop().unwrap();
+            assert!(last.ends_with(end), "{last}");
+        }
+    }
+
     async fn an_update_can_be_waited_for(world: World) {
         let gate = Gate::default();
         let engine = world
