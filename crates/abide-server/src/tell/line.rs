@@ -142,7 +142,7 @@ fn verdict(told: &Happening) -> String {
         Some(format!(" {word} {count}"))
     });
     let told: Vec<String> = some.collect();
-    if told.is_empty() { " nobody wanted it".to_owned() } else { told.join(",") }
+    if told.is_empty() { ": nobody wanted it".to_owned() } else { format!(":{}", told.join(",")) }
 }
 
 fn why(told: &Happening) -> String {

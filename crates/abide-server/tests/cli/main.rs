@@ -6,6 +6,7 @@
 mod commands;
 mod config;
 mod dev;
+mod guide;
 mod lines;
 mod program;
 mod serve;
