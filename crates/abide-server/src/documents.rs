@@ -35,6 +35,19 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     Ok(candidates.filter(Candidate::is_workflow).map(|candidate| candidate.path).collect())
 }
 
+/// Whether all of them could be registered; tells everything that is wrong.
+pub(crate) fn check(files: &[PathBuf]) -> Result<(), Error> {
+    let mut wrong = String::new();
+    for file in files {
+        let shown = file.display().to_string();
+        let text = fs::read_to_string(file).map_err(Error::io(shown.as_str()))?;
+        if let Err(problems) = abide_flow::parse(&text) {
+            wrong += &abide_flow::report(&shown, &text, &problems);
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(Error::Document(wrong.trim_end().to_owned())) }
+}
+
 /// The same without looking into files.
 pub(crate) fn candidates(paths: &[PathBuf]) -> Result<Vec<Candidate>, Error> {
     let mut found = Vec::new();

@@ -59,6 +59,8 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), Error> {
     let set = args.configuration()?;
     let paths: Vec<PathBuf> = set.workflows.iter().map(PathBuf::from).collect();
     let files = documents::find(&paths)?;
+    // Before anything runs.
+    documents::check(&files)?;
     let host = Host::open(&set).await?;
     for file in files {
         let registered = host.register(&file).await?;
