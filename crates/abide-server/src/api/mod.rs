@@ -16,6 +16,8 @@ mod subscriptions;
 mod tokens;
 mod triggers;
 mod view;
+mod webhook;
+mod webhooks;
 
 pub use app::App;
 pub use guard::{ConfiguredToken, NewToken, Scope, may_listen};
@@ -33,6 +35,7 @@ fn v1() -> OpenApiRouter<App> {
         .merge(definitions::routes())
         .merge(triggers::routes())
         .merge(tokens::routes())
+        .merge(webhooks::routes())
 }
 
 /// The whole server as a service.

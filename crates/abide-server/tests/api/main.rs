@@ -8,4 +8,5 @@ mod guard;
 mod instances;
 mod subscriptions;
 mod triggers;
+mod webhooks;
 mod world;

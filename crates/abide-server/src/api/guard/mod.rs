@@ -27,6 +27,7 @@ pub use listening::may_listen;
 pub use scope::Scope;
 pub use token::{ConfiguredToken, NewToken};
 
+pub(super) use keys::{from_hex, hex};
 pub(super) use token::Token;
 pub(super) use tokens::Tokens;
 
