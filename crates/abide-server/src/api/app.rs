@@ -1,6 +1,8 @@
 //! What every route can reach.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use abide::{Engine, Handle, InstanceId};
 use abide_flow::Flows;
@@ -20,6 +22,8 @@ struct Parts {
     settings: Settings,
     handlers: TimeoutHandlers,
     guard: Guard,
+    began: Instant,
+    draining: AtomicBool,
 }
 
 impl App {
@@ -28,7 +32,8 @@ impl App {
     pub fn new(engine: Engine, flows: Flows, settings: Settings) -> Self {
         let handlers = TimeoutHandlers::default();
         let guard = Guard::new(&settings);
-        Self(Arc::new(Parts { engine, flows, settings, handlers, guard }))
+        let (began, draining) = (Instant::now(), AtomicBool::new(false));
+        Self(Arc::new(Parts { engine, flows, settings, handlers, guard, began, draining }))
     }
 
     /// The engine.
@@ -58,6 +63,19 @@ impl App {
             Ok(ready) => Ok(ready.tokens.are_any()),
             Err(broken) => Err(broken.to_string()),
         }
+    }
+
+    /// From now on `/readyz` says no, so that whoever balances load sends it elsewhere.
+    pub fn drain(&self) {
+        self.0.draining.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.0.draining.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn uptime(&self) -> Duration {
+        self.0.began.elapsed()
     }
 
     /// Who may do what.

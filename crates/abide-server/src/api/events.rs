@@ -173,6 +173,7 @@ struct EventQuery {
     /// Behind this `seq`: the `nextCursor` of an answer.
     after: Option<i64>,
     /// `asc` (default): the oldest first; `desc`: the newest first.
+    #[param(inline)]
     order: Option<Order>,
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,

@@ -10,6 +10,7 @@ mod handlers;
 mod instances;
 mod meter;
 mod openapi;
+mod pages;
 mod params;
 mod sound;
 mod subscriptions;
@@ -43,6 +44,7 @@ pub fn router(app: App) -> Router {
     let (routes, described) = OpenApiRouter::new().nest("/v1", v1()).split_for_parts();
     let routes = routes
         .merge(openapi::routes(described))
+        .merge(pages::routes())
         .fallback(error::no_such_route)
         .method_not_allowed_fallback(error::no_such_method);
     guard::before(routes, &app).with_state(app)

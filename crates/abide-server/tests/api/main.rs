@@ -6,6 +6,7 @@ mod definitions;
 mod events;
 mod guard;
 mod instances;
+mod pages;
 mod subscriptions;
 mod triggers;
 mod webhooks;
