@@ -50,7 +50,7 @@ impl Guarded {
 }
 
 /// Every operation of the API: method, path with names in place of parameters.
-fn operations() -> Vec<(Method, String)> {
+pub(crate) fn operations() -> Vec<(Method, String)> {
     let described = serde_json::to_value(abide_server::openapi()).unwrap();
     let mut all = Vec::new();
     for (path, item) in described["paths"].as_object().unwrap() {

@@ -5,6 +5,7 @@
 mod definitions;
 mod events;
 mod guard;
+mod hostile;
 mod instances;
 mod pages;
 mod subscriptions;
