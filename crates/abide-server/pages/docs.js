@@ -84,12 +84,13 @@ function responsesOf(operation) {
 function tryIt(method, path, operation) {
   const inputs = (operation.parameters ?? []).map((one) =>
     [one, make("input", { name: one.name, required: Boolean(one.required), autocomplete: "off" })]);
-  const media = Object.keys(operation.requestBody?.content ?? {});
-  const body = media.length ? make("textarea", { value: "{}", spellcheck: false }) : null;
+  const known = Object.keys(operation.requestBody?.content ?? {});
+  const media = known.includes("application/json") ? "application/json" : known[0];
+  const body = media ? make("textarea", { value: "{}", spellcheck: false }) : null;
   const answer = make("pre", { hidden: true });
   const form = make("form", {},
     ...inputs.map(([one, input]) => make("label", {}, one.name, input)),
-    body && make("label", {}, `Body (${media[0]})`, body),
+    body && make("label", {}, `Body (${media})`, body),
     make("button", { textContent: "Send" }), answer);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -102,7 +103,7 @@ function tryIt(method, path, operation) {
     if (query.size) target += `?${query}`;
     answer.hidden = false;
     answer.textContent = "…";
-    answer.textContent = await send(method, target, body && [media[0], body.value]).catch(String);
+    answer.textContent = await send(method, target, body && [media, body.value]).catch(String);
   });
   return [make("h3", { textContent: "Try it" }), form];
 }
