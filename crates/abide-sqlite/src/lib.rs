@@ -11,6 +11,7 @@
 //!
 //! No runtime is needed: answers are plain futures that any executor may poll.
 
+mod chunks;
 mod claims;
 mod documents;
 mod failure;
@@ -30,6 +31,7 @@ mod search;
 mod shapes;
 mod stats;
 mod store;
+mod tail;
 mod waiting;
 mod waits;
 mod writer;

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use abide::lifecycle::Control;
 use abide::store::{Claimed, Commit, Committed, Epoch, IfExists, Listener, Started};
 use abide::{
-    Delivered, Delivery, Document, DocumentKind, Error, Instance, InstanceId, InstanceKey, Json,
-    LogRetention, NewInstance, Publish, Result, Timestamp, Verdict, Wait, WaitEdit,
+    Append, Delivered, Delivery, Document, DocumentKind, Error, Instance, InstanceId, InstanceKey,
+    Json, LogRetention, NewInstance, Publish, Result, Timestamp, Verdict, Wait, WaitEdit,
 };
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
@@ -33,6 +33,7 @@ pub(crate) enum Write {
     Start(Vec<NewInstance>, IfExists, Reply<Vec<Started>>),
     /// With the text of its history row, which the caller made on its own thread.
     Commit(Commit, String, Reply<Committed>),
+    Append(Append, Reply<Committed>),
     Claim(InstanceKey, Reply<Option<Claimed>>),
     Release(InstanceKey, Epoch),
     Control(InstanceId, Control, Reply<Instance>),
@@ -69,7 +70,9 @@ impl Command {
         let error = error.clone();
         match self {
             Self::Write(Write::Start(_, _, reply)) => drop(reply.send(Err(error))),
-            Self::Write(Write::Commit(_, _, reply)) => drop(reply.send(Err(error))),
+            Self::Write(Write::Commit(_, _, reply) | Write::Append(_, reply)) => {
+                drop(reply.send(Err(error)));
+            }
             Self::Write(Write::Claim(_, reply)) => drop(reply.send(Err(error))),
             Self::Write(Write::Control(_, _, reply)) => drop(reply.send(Err(error))),
             Self::Write(Write::Deliver(_, reply)) => drop(reply.send(Err(error))),

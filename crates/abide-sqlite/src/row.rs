@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use abide::history::{Recorded, decode_row};
+use abide::history::{EntryKind, Recorded, decode_row};
 use abide::{
     Error, Failure, Instance, InstanceId, InstanceKey, Json, Parent, Phase, Result, Timestamp,
 };
@@ -87,7 +87,7 @@ fn parent(row: &Row<'_>) -> Result<Option<Parent>, Trouble> {
     Ok(Some(Parent { key: InstanceKey(key), id, run, step, awaited }))
 }
 
-fn str_of<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r str> {
+pub(crate) fn str_of<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r str> {
     row.get_ref(column)?.as_str().map_err(|refused| {
         let found = rusqlite::types::Type::Text;
         rusqlite::Error::FromSqlConversionFailure(column, found, Box::new(refused))
@@ -146,7 +146,7 @@ pub(crate) fn history_of_run(
     let mut rows = select.query(params![instance.key.0, first, next, instance.run])?;
     let mut history = Vec::new();
     while let Some(row) = rows.next()? {
-        history.append(&mut recorded(row, instance.key)?);
+        history.append(&mut recorded_of(row, instance.key)?);
     }
     Ok(history)
 }
@@ -169,15 +169,21 @@ pub(crate) fn history_after(
     let mut found = Vec::new();
     while found.len() < limit {
         let Some(row) = rows.next()? else { break };
-        let entries = recorded(row, key)?.into_iter();
-        let is_mark = |recorded: &Recorded| recorded.entry.entry == abide::history::EntryKind::Seen;
-        found.extend(entries.filter(|entry| entry.seq > after && !is_mark(entry)));
+        let entries = shown(recorded_of(row, key)?).into_iter();
+        found.extend(entries.filter(|entry| entry.seq > after));
     }
     found.truncate(limit);
     Ok(found)
 }
 
-fn recorded(row: &Row<'_>, key: InstanceKey) -> Result<Vec<Recorded>, Trouble> {
+/// What is shown of a row: marks are not.
+pub(crate) fn shown(mut recorded: Vec<Recorded>) -> Vec<Recorded> {
+    recorded.retain(|recorded| recorded.entry.entry != EntryKind::Seen);
+    recorded
+}
+
+/// The entries of a row whose first columns are `entries, seq, run, at`.
+pub(crate) fn recorded_of(row: &Row<'_>, key: InstanceKey) -> Result<Vec<Recorded>, Trouble> {
     let at = Timestamp(row.get(3)?);
     decode_row(str_of(row, 0)?, row.get(1)?, row.get(2)?, at).map_err(|refused| match refused {
         Error::Corrupt { what } => {

@@ -11,9 +11,10 @@ use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Buffered, Delivered, Delivery, Document, DocumentKind, Error, Filter, Instance, InstanceId,
-    InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged, NewInstance, Output, Page,
-    Publish, Published, Result, Taker, Timestamp, Verdict, Wait, WaitEdit, WaitFilter,
+    Append, Buffered, Chunk, ChunkFilter, Delivered, Delivery, Document, DocumentKind, Error,
+    Filter, Instance, InstanceId, InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan,
+    Logged, NewInstance, Output, Page, Publish, Published, Result, Tail, Taker, Timestamp, Verdict,
+    Wait, WaitEdit, WaitFilter,
 };
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -28,7 +29,7 @@ use crate::queue::{Command, Order, Queue, Reply, Write};
 use crate::reader::{Pool, job};
 use crate::stats::Stats;
 use crate::writer::{Limits, Shared, Writer};
-use crate::{documents, inbox, log, outputs, row, search, waits};
+use crate::{chunks, documents, inbox, log, outputs, row, search, tail, waits};
 
 /// Keys that are read at once when looking for unclaimed instances.
 const RUNNABLE_PAGE: usize = 1024;
@@ -308,6 +309,18 @@ impl Store for SqliteStore {
 
     fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>> {
         self.read_of(id, move |connection, key| row::history_after(connection, key, after, limit))
+    }
+
+    fn tail(&self, after: i64, limit: usize) -> Answer<Tail> {
+        self.read(move |connection| tail::tail(connection, after, limit))
+    }
+
+    fn append(&self, append: Append) -> Answer<Committed> {
+        self.write(|reply| Write::Append(append, reply))
+    }
+
+    fn chunks(&self, id: &InstanceId, filter: ChunkFilter, limit: usize) -> Answer<Vec<Chunk>> {
+        self.read_of(id, move |connection, key| chunks::chunks(connection, key, &filter, limit))
     }
 
     fn deliver(&self, delivery: Delivery) -> Answer<Delivered> {

@@ -32,6 +32,7 @@ mod answer;
 mod batch;
 mod caches;
 mod chores;
+mod chunks;
 mod commit;
 mod control;
 mod deliver;
@@ -198,7 +199,7 @@ impl Writer {
                 let commands = answers.len() as u64;
                 self.shared.counters.count(u64::from(changed), commands, rows);
                 self.shared.counters.note_scanned(self.caches.waiting.scanned() as u64);
-                self.tell(hints);
+                self.tell(hints, rows > 0);
                 answers.drain(..).for_each(|answer| answer.send(&self.shared));
                 alone
             }
@@ -290,9 +291,12 @@ impl Writer {
         }
     }
 
-    fn tell(&self, hints: Vec<Hint>) {
+    fn tell(&self, hints: Vec<Hint>, recorded: bool) {
         if let Some(listener) = &self.listener {
             hints.into_iter().for_each(|hint| listener.hint(hint));
+            if recorded {
+                listener.hint(Hint::Recorded);
+            }
         }
     }
 

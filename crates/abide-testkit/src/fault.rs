@@ -24,9 +24,10 @@ use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Buffered, Delivered, Delivery, Document, DocumentKind, Error, Filter, Instance, InstanceId,
-    InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged, NewInstance, Output, Page,
-    Publish, Published, Taker, Timestamp, Verdict, Wait, WaitEdit, WaitFilter,
+    Append, Buffered, Chunk, ChunkFilter, Delivered, Delivery, Document, DocumentKind, Error,
+    Filter, Instance, InstanceId, InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan,
+    Logged, NewInstance, Output, Page, Publish, Published, Tail, Taker, Timestamp, Verdict, Wait,
+    WaitEdit, WaitFilter,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -85,7 +86,7 @@ impl FaultStore {
         Self { inner, plan: Arc::default(), life: Arc::new(life), answered }
     }
 
-    /// Lets the `write`-th write, counted from 1, go wrong. Writes are `start`, `commit`, `control`,
+    /// Lets the `write`-th write, counted from 1, go wrong. Writes are `start`, `commit`, `append`, `control`,
     /// `deliver`, `fall_due`, `edit_wait`, `publish`, `prune_log`, `put_document`, `remove_document`
     /// and `prune`, in the order in which they were called.
     #[must_use]
@@ -276,6 +277,18 @@ impl Store for FaultStore {
 
     fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>> {
         self.read(|inner| inner.history(id, after, limit))
+    }
+
+    fn tail(&self, after: i64, limit: usize) -> Answer<Tail> {
+        self.read(|inner| inner.tail(after, limit))
+    }
+
+    fn append(&self, append: Append) -> Answer<Committed> {
+        self.write(|inner| inner.append(append))
+    }
+
+    fn chunks(&self, id: &InstanceId, filter: ChunkFilter, limit: usize) -> Answer<Vec<Chunk>> {
+        self.read(|inner| inner.chunks(id, filter, limit))
     }
 
     fn deliver(&self, delivery: Delivery) -> Answer<Delivered> {

@@ -281,5 +281,7 @@ fn told(names: &HashMap<InstanceKey, String>, hint: &Hint) -> String {
         Hint::Paused(key) => format!("paused {}", name(key)),
         Hint::Restarted(key) => format!("restarted {}", name(key)),
         Hint::Ended(ended) => format!("ended {} {}", ended.id, ended.status),
+        Hint::Recorded => "recorded".to_owned(),
+        Hint::Streamed(id) => format!("streamed {id}"),
     }
 }

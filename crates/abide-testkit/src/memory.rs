@@ -10,15 +10,17 @@ use abide::history::Recorded;
 use abide::lifecycle::Control;
 use abide::meeting::BufferLimit;
 use abide::store::{
-    Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Started, Store,
+    Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Buffered, Clock, Delivered, Delivery, Document, DocumentKind, Filter, Instance, InstanceId,
-    InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged, NewInstance, Output, Page,
-    Publish, Published, Result, SystemClock, Taker, Timestamp, Verdict, Wait, WaitEdit, WaitFilter,
+    Append, Buffered, Chunk, ChunkFilter, Clock, Delivered, Delivery, Document, DocumentKind,
+    Filter, Instance, InstanceId, InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan,
+    Logged, NewInstance, Output, Page, Publish, Published, Result, SystemClock, Tail, Taker,
+    Timestamp, Verdict, Wait, WaitEdit, WaitFilter,
 };
 use parking_lot::Mutex;
 
+mod chunk;
 mod claim;
 mod commit;
 mod control;
@@ -35,6 +37,7 @@ mod prune;
 mod publish;
 mod start;
 mod state;
+mod tail;
 mod take;
 mod trigger;
 mod wait;
@@ -87,8 +90,10 @@ impl MemoryStore {
     {
         let mut shared = self.shared.lock();
         shared.state.now = self.clock.now();
+        let recorded = shared.state.last_row;
         let answer = verb(&mut shared.state);
-        let hints = std::mem::take(&mut shared.state.hints);
+        let mut hints = std::mem::take(&mut shared.state.hints);
+        hints.extend((shared.state.last_row != recorded).then_some(Hint::Recorded));
         let ticket = self.outbox.put(shared.listener.as_ref(), hints);
         drop(shared);
         self.outbox.tell(ticket);
@@ -152,6 +157,18 @@ impl Store for MemoryStore {
 
     fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>> {
         self.apply(|state| state.history(id, after, limit))
+    }
+
+    fn tail(&self, after: i64, limit: usize) -> Answer<Tail> {
+        self.apply(|state| Ok(state.tail(after, limit)))
+    }
+
+    fn append(&self, append: Append) -> Answer<Committed> {
+        self.apply(|state| state.append(&append))
+    }
+
+    fn chunks(&self, id: &InstanceId, filter: ChunkFilter, limit: usize) -> Answer<Vec<Chunk>> {
+        self.apply(|state| state.chunks(id, &filter, limit))
     }
 
     fn deliver(&self, delivery: Delivery) -> Answer<Delivered> {

@@ -41,6 +41,21 @@ pub struct Config {
     pub events_max_bytes: Option<u64>,
     /// `events.maxPerType`: events of one type that the log may have.
     pub events_max_per_type: Option<u64>,
+    /// `feed.keep`: rows of history kept in memory for those who watch all instances; who falls further
+    /// behind gets a gap.
+    pub feed_keep: usize,
+    /// `feed.maxBytes`: bytes of payload that those rows may have.
+    pub feed_max_bytes: usize,
+    /// `feed.lookBack`: how many rows behind somebody who comes back to watch all instances may be, and
+    /// is given them from the store.
+    pub feed_look_back: i64,
+    /// `stream.groupInterval`: how long pieces of a streaming step gather before they are stored and
+    /// shown, because each time costs a commit.
+    pub stream_group_interval: Duration,
+    /// `stream.groupBytes`: bytes of one chunk.
+    pub stream_group_bytes: usize,
+    /// `stream.maxBytes`: bytes of what one step streams, because its result is stored as a whole.
+    pub stream_max_bytes: usize,
     /// `prune.batch`: instances or events deleted in one transaction, so that pruning holds up nobody.
     pub prune_batch: usize,
     /// `prune.interval`: how often to look for what can go.
@@ -68,6 +83,12 @@ impl Default for Config {
             events_retention: Some(7 * DAY),
             events_max_bytes: Some(1 << 30),
             events_max_per_type: None,
+            feed_keep: 4096,
+            feed_max_bytes: 64 * MIB,
+            feed_look_back: 10_000,
+            stream_group_interval: Duration::from_millis(20),
+            stream_group_bytes: 64 * 1024,
+            stream_max_bytes: 16 * MIB,
             prune_batch: 200,
             prune_interval: Duration::from_secs(60),
         }

@@ -94,6 +94,8 @@ words! {
     StepKind, "step kind", {
         /// A function of the user's.
         Step = "step",
+        /// A function of the user's that gives its result piece by piece.
+        Stream = "stream",
         /// A sleep.
         Sleep = "sleep",
         /// A child that is awaited.
@@ -125,13 +127,21 @@ words! {
     }
 }
 
+impl EntryKind {
+    /// Whether a run ends with it, and no other follows by itself.
+    pub(crate) fn ends(self) -> bool {
+        matches!(self, Self::WorkflowCompleted | Self::WorkflowFailed | Self::WorkflowTerminated)
+    }
+}
+
 impl StepKind {
     /// Whether the store records the completion, and the runner marks where it saw it.
     #[must_use]
     pub fn completed_by_store(self) -> bool {
         match self {
             Self::Child | Self::Detached | Self::Take | Self::Send | Self::Publish => true,
-            Self::Step | Self::Sleep | Self::Now | Self::Random | Self::Uuid | Self::Patch => false,
+            Self::Step | Self::Stream | Self::Sleep => false,
+            Self::Now | Self::Random | Self::Uuid | Self::Patch => false,
             Self::Event | Self::Signal | Self::Message | Self::Output => true,
         }
     }
@@ -259,6 +269,45 @@ impl Entry {
     #[must_use]
     pub fn step_kind(&self) -> StepKind {
         self.kind.unwrap_or(StepKind::Step)
+    }
+
+    /// The step it is about, if it is about one.
+    #[must_use]
+    pub(crate) fn step(&self) -> Option<&Arc<str>> {
+        match self.entry {
+            EntryKind::WaitStarted
+            | EntryKind::WaitFulfilled
+            | EntryKind::WaitExpired
+            | EntryKind::WaitCancelled
+            | EntryKind::StepStarted
+            | EntryKind::StepCompleted
+            | EntryKind::StepFailed
+            | EntryKind::StepCancelled
+            | EntryKind::RetryScheduled
+            | EntryKind::RetryExhausted
+            | EntryKind::SleepStarted
+            | EntryKind::SleepCompleted => self.name.as_ref(),
+            EntryKind::EventReceived
+            | EntryKind::EventBuffered
+            | EntryKind::EventSuperseded
+            | EntryKind::EventDiscarded
+            | EntryKind::OutputSet
+            | EntryKind::Update
+            | EntryKind::MessageSent
+            | EntryKind::TimeoutSet
+            | EntryKind::TimeoutExceeded
+            | EntryKind::WorkflowStarted
+            | EntryKind::WorkflowCompleted
+            | EntryKind::WorkflowFailed
+            | EntryKind::WorkflowPaused
+            | EntryKind::WorkflowResumed
+            | EntryKind::WorkflowTerminating
+            | EntryKind::WorkflowTerminated
+            | EntryKind::WorkflowRestarted
+            | EntryKind::WorkflowContinued
+            | EntryKind::WorkflowStuck
+            | EntryKind::Seen => None,
+        }
     }
 
     /// Whether whoever runs the instance has to see it, when it is the store that records it: it

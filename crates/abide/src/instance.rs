@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::chunk::NewChunk;
 use crate::event::{Delivery, Kind};
 use crate::failure::Failure;
 use crate::history::Entries;
@@ -130,6 +131,8 @@ pub struct NewChild {
 pub struct Transition {
     /// What goes into the history.
     pub entries: Entries,
+    /// The last chunks of streaming steps that completed.
+    pub chunks: Vec<NewChunk>,
     /// What it does from now on, when that changed.
     pub park: Option<Park>,
     /// Whether it pauses itself, because it can't go on without an operator.
@@ -159,6 +162,7 @@ impl Transition {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+            && self.chunks.is_empty()
             && self.park.is_none()
             && !self.pause
             && self.context.is_none()

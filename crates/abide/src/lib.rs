@@ -31,6 +31,7 @@
 //! - [`Engine`] runs workflows on a [`store::Store`]; a [`Handle`] is one instance from outside.
 //! - Code between steps must be free of effects and of chance: it runs again on every replay.
 
+mod chunk;
 pub mod cloud_event;
 mod config;
 mod context;
@@ -64,6 +65,7 @@ mod schema;
 mod status;
 mod steps;
 pub mod store;
+mod tail;
 mod terms;
 mod time;
 mod trigger;
@@ -72,18 +74,19 @@ mod wait;
 pub mod window;
 mod workflow;
 
+pub use chunk::{Append, Chunk, ChunkFilter, Frame, FrameKind, NewChunk, StreamPosition};
 pub use config::Config;
 pub use context::Context;
 pub use cx::{
     AllOf, AnyOf, Child, Counted, Cx, Detached, Message, OneOf2, OneOf3, OneOf4, OutputWait,
-    Publishing, Sleep, Step, Subscription, Take, Wait as EventWait, Waits,
+    Publishing, Sleep, Step, StreamStep, Subscription, Take, Wait as EventWait, Waits,
 };
 pub use definition::{DefinitionStatus, EventDefinition};
 pub use document::{Document, DocumentKind};
 pub use duration::{DurationError, IntoDuration, parse as parse_duration};
 pub use engine::{
-    Builder, Engine, Explanation, Handle, IntoPublication, Kept, NearMiss, Outgoing, Replayed,
-    Start, Why,
+    Builder, Engine, Explanation, Fed, Frames, Handle, IntoPublication, Kept, NearMiss, Outgoing,
+    Replayed, Start, Watch, WatchAll, Watched, Why,
 };
 pub use error::{BoxError, Error, NonRetryable, Result};
 pub use event::{Buffer, Buffered, Delivered, Delivery, Event, Kind, OnTerminal, Place};
@@ -107,6 +110,7 @@ pub use schema::check_schema;
 pub use status::{Phase, Status};
 pub use steps::{FailedAttempt, StepRecord, StepStatus};
 pub use store::IfExists;
+pub use tail::{Cursor, Tail, TailRow};
 pub use time::{Clock, SystemClock, Timestamp};
 pub use trigger::{Batch, Debounce, Throttle, Trigger, TriggerAction};
 pub use verdict::{CancelledBy, Deferred, Matched, StartedBy, TriggerFailed, Verdict};

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use crate::chunk::{Append, Chunk, ChunkFilter};
 use crate::document::{Document, DocumentKind};
 use crate::error::Result;
 use crate::event::{Buffered, Delivered, Delivery};
@@ -21,6 +22,7 @@ use crate::lifecycle::Control;
 use crate::listing::{Filter, Listed, Page, WaitFilter};
 use crate::log::{LogFilter, LogRetention, LogSpan, Logged, Publish, Published, Taker};
 use crate::status::Status;
+use crate::tail::Tail;
 use crate::time::Timestamp;
 use crate::verdict::Verdict;
 use crate::wait::{Wait, WaitEdit};
@@ -41,7 +43,7 @@ pub struct Epoch(pub i64);
 ///   [`crate::lifecycle::started`] followed by the entries of `first`, whose other parts then apply
 ///   as in a commit. One that begins later is `queued` with `wake_at` at its start and a reason, and
 ///   has no history yet; its runner writes `workflow.started`. `timeout` counts from acceptance or start.
-/// - **Commit** applies in this order: history row, context, park, pause, cancels, outputs, sends,
+/// - **Commit** applies in this order: history row, chunks, context, park, pause, cancels, outputs, sends,
 ///   publishes, takes, waits, children, end. It is
 ///   fenced unless the claim is current, the run is current and the instance has not ended. A park
 ///   is left out when something arrived since that the runner had not `heard` of.
@@ -141,6 +143,17 @@ pub struct Epoch(pub i64);
 ///   row before that of the end (`wait.cancelled`, `event.discarded`). A whole restart deletes waits,
 ///   buffer, remembered ids, outputs and what was taken from the log, and looks back to itself; one from a step, and a continue, cancel open waits, which let
 ///   go, and keep the rest.
+/// - **Chunks**, appended or in a commit, of one step: those of the newest attempt of the newest run are kept.
+///   The chunk with index 0 takes the place of everything older of its step; one that is older than what is
+///   kept is not stored, and appending it answers [`Committed::Fenced`]; the same place again changes
+///   nothing. Rows are numbered in the order of writing. A whole restart deletes the chunks of the instance; one
+///   from a step, and a continue, keep them. [`Hint::Streamed`] follows every stored one.
+/// - **Append** is fenced like a commit. It leaves no history and does not touch the instance.
+/// - **Tail**: rows are numbered in the order of commits, across all instances; numbers only rise, and are never
+///   used twice. Rows of instances that are gone are left out. A reader who goes on after the last row that it was given, or after
+///   `head` when it was given fewer than it asked for, misses nothing that is still there: what commits later has a
+///   higher number. (Where several write at once, a store shows no row, and no head, beyond the oldest transaction that
+///   still runs.) [`Hint::Recorded`] follows whatever added to any history; one may stand for many.
 /// - **Claim** answers `None` for an instance that is gone, ended or paused.
 /// - Keys and history numbers are never used twice, also after pruning.
 pub trait Store: Send + Sync + 'static {
@@ -182,6 +195,16 @@ pub trait Store: Send + Sync + 'static {
 
     /// History entries with a number above `after`, in order; marks are left out.
     fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>>;
+
+    /// At most `limit` rows of the history of all instances after a row, in the order of commits; with a
+    /// limit of 0 only where it ends.
+    fn tail(&self, after: i64, limit: usize) -> Answer<Tail>;
+
+    /// Stores a chunk of a streaming step that still runs.
+    fn append(&self, append: Append) -> Answer<Committed>;
+
+    /// At most `limit` chunks of an instance.
+    fn chunks(&self, id: &InstanceId, filter: ChunkFilter, limit: usize) -> Answer<Vec<Chunk>>;
 
     /// Accepts something sent to an instance.
     fn deliver(&self, delivery: Delivery) -> Answer<Delivered>;
@@ -346,6 +369,10 @@ pub enum Hint {
     Restarted(InstanceKey),
     /// It ended.
     Ended(Ended),
+    /// Something was added to the history of whatever instances.
+    Recorded,
+    /// Chunks of streaming steps of it were stored.
+    Streamed(InstanceId),
 }
 
 /// How an instance ended.

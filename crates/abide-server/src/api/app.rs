@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use abide::{Engine, Handle, InstanceId};
+use abide::{Engine, Handle, InstanceId, Timestamp};
 use abide_flow::Flows;
 
 use super::error::ApiError;
@@ -20,9 +20,10 @@ struct Parts {
     engine: Engine,
     flows: Flows,
     settings: Settings,
+    node_id: String,
+    started_at: Timestamp,
     handlers: TimeoutHandlers,
     guard: Guard,
-    began: Instant,
     draining: AtomicBool,
 }
 
@@ -30,10 +31,21 @@ impl App {
     /// Serves an engine.
     #[must_use]
     pub fn new(engine: Engine, flows: Flows, settings: Settings) -> Self {
+        let node_id = engine.new_id("node");
+        let started_at = engine.now();
         let handlers = TimeoutHandlers::default();
         let guard = Guard::new(&settings);
-        let (began, draining) = (Instant::now(), AtomicBool::new(false));
-        Self(Arc::new(Parts { engine, flows, settings, handlers, guard, began, draining }))
+        let draining = AtomicBool::new(false);
+        Self(Arc::new(Parts {
+            engine,
+            flows,
+            settings,
+            node_id,
+            started_at,
+            handlers,
+            guard,
+            draining,
+        }))
     }
 
     /// The engine.
@@ -52,6 +64,16 @@ impl App {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.0.settings
+    }
+
+    /// What this process is called among others.
+    pub(super) fn node_id(&self) -> &str {
+        &self.0.node_id
+    }
+
+    /// Since when it serves.
+    pub(super) fn started_at(&self) -> Timestamp {
+        self.0.started_at
     }
 
     /// Whether anybody has to show a token, which decides where the server may listen.
@@ -75,7 +97,7 @@ impl App {
     }
 
     pub(super) fn uptime(&self) -> Duration {
-        self.0.began.elapsed()
+        self.engine().now().since(self.0.started_at)
     }
 
     /// Who may do what.

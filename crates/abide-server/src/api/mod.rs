@@ -2,6 +2,8 @@
 
 mod app;
 mod body;
+mod bulk;
+mod control;
 mod definitions;
 mod error;
 mod events;
@@ -9,16 +11,21 @@ mod guard;
 mod handlers;
 mod instances;
 mod meter;
+mod nodes;
 mod openapi;
 mod pages;
 mod params;
+mod records;
+mod sends;
 mod sound;
+mod streams;
 mod subscriptions;
 mod tokens;
 mod triggers;
 mod view;
 mod webhook;
 mod webhooks;
+mod workflows;
 
 pub use app::App;
 pub use guard::{ConfiguredToken, NewToken, Scope, may_listen};
@@ -30,7 +37,14 @@ use utoipa_axum::router::OpenApiRouter;
 /// Every route under `/v1`, with its documentation.
 fn v1() -> OpenApiRouter<App> {
     OpenApiRouter::new()
+        .merge(workflows::routes())
         .merge(instances::routes())
+        .merge(control::routes())
+        .merge(bulk::routes())
+        .merge(sends::routes())
+        .merge(records::routes())
+        .merge(streams::routes())
+        .merge(nodes::routes())
         .merge(events::routes())
         .merge(subscriptions::routes())
         .merge(definitions::routes())

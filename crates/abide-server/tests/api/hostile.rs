@@ -139,7 +139,11 @@ async fn json_that_is_too_deep_or_too_big_is_refused_everywhere() {
         format!(r#"{{"payload": {}}}"#, "9".repeat(5_000)),
         "\"\\ud800\"".to_owned(),
     ];
-    for (method, path) in operations().into_iter().filter(|(method, _)| method != Method::GET) {
+    // To say what is wrong with a document is no refusal.
+    let takes_bodies = |(method, path): &(Method, String)| {
+        method != Method::GET && path != "/v1/workflows/validate"
+    };
+    for (method, path) in operations().into_iter().filter(takes_bodies) {
         for body in &bodies {
             let request = world.client.request(method.clone(), format!("{}{path}", world.base));
             let request = request.header("content-type", "application/json").body(body.clone());

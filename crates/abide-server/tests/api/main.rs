@@ -2,13 +2,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't get what it needs has failed")]
 
+mod bulk;
+mod control;
 mod definitions;
 mod events;
 mod guard;
 mod hostile;
 mod instances;
 mod pages;
+mod reader;
+mod records;
+mod sends;
+mod streams;
 mod subscriptions;
 mod triggers;
 mod webhooks;
+mod workflows;
 mod world;

@@ -1,9 +1,10 @@
 //! A server on a free port with an embedded store, and a client that talks to it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use abide::Engine;
 use abide::store::Store;
+use abide::{Builder, Engine};
 use abide_flow::{Equipment, Flows};
 use abide_server::{App, Listening, Settings, listen, router};
 use abide_sqlite::SqliteStore;
@@ -16,7 +17,7 @@ pub(crate) struct World {
     pub(crate) app: App,
     pub(crate) base: String,
     pub(crate) client: reqwest::Client,
-    _listening: Listening,
+    pub(crate) listening: Listening,
 }
 
 /// What the server answered.
@@ -58,22 +59,36 @@ impl World {
 
     /// With other settings.
     pub(crate) async fn set_up(documents: &[&str], change: impl FnOnce(&mut Settings)) -> Self {
+        Self::build(documents, |builder| builder, change).await
+    }
+
+    /// A server that knows these workflows, written in Rust.
+    pub(crate) async fn coded(code: impl FnOnce(Builder) -> Builder) -> Self {
+        Self::build(&[], code, |settings| settings.heartbeat = Duration::from_millis(50)).await
+    }
+
+    async fn build(
+        documents: &[&str],
+        code: impl FnOnce(Builder) -> Builder,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
         let store = Arc::new(SqliteStore::open_temporary().await.unwrap());
-        Self::on(store, documents, change).await
+        Self::on(store, documents, code, change).await
     }
 
     /// Another server on the same store, as if the first had been stopped.
     pub(crate) async fn restarted(&self) -> Self {
-        Self::on(Arc::clone(self.app.engine().store()), &[], |_| {}).await
+        Self::on(Arc::clone(self.app.engine().store()), &[], |builder| builder, |_| {}).await
     }
 
     async fn on(
         store: Arc<dyn Store>,
         documents: &[&str],
+        code: impl FnOnce(Builder) -> Builder,
         change: impl FnOnce(&mut Settings),
     ) -> Self {
         let equipment = Arc::new(Equipment::new().unwrap());
-        let engine = Engine::on(store).start().await.unwrap();
+        let engine = code(Engine::on(store)).start().await.unwrap();
         let flows = Flows::new(engine.clone(), equipment);
         for document in documents {
             flows.register(document).await.unwrap();
@@ -84,7 +99,7 @@ impl World {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let listening = listen(socket, router(app.clone()), &settings).unwrap();
         let base = format!("http://{}", listening.address());
-        Self { app, base, client: reqwest::Client::new(), _listening: listening }
+        Self { app, base, client: reqwest::Client::new(), listening }
     }
 
     /// A request without `/v1` in front is one of the API.

@@ -35,6 +35,10 @@ pub(super) fn execute(batch: &mut Batch<'_>, write: Write) -> (Answer, Option<ru
             let (result, failed) = split(batch.commit(&commit, &text));
             (Answer::Committed(reply, result), failed)
         }
+        Write::Append(append, reply) => {
+            let (result, failed) = split(batch.append_chunk(&append));
+            (Answer::Committed(reply, result), failed)
+        }
         Write::Start(new, if_exists, reply) => {
             let (result, failed) = split(batch.start(&new, if_exists));
             (Answer::Started(reply, result), failed)

@@ -23,6 +23,7 @@ pub(super) struct Keys {
     pub(super) next_wait: i64,
     pub(super) next_inbox: i64,
     pub(super) next_event: i64,
+    pub(super) next_chunk: i64,
 }
 
 impl Keys {
@@ -38,13 +39,15 @@ impl Keys {
                     max(coalesce((SELECT max(key) FROM inbox), 0) + 1,
                         coalesce((SELECT value FROM meta WHERE name = 'next_inbox'), 1)),
                     max(coalesce((SELECT max(seq) FROM events), 0) + 1,
-                        coalesce((SELECT value FROM meta WHERE name = 'next_event'), 1))",
+                        coalesce((SELECT value FROM meta WHERE name = 'next_event'), 1)),
+                    max(coalesce((SELECT max(key) FROM chunks), 0) + 1,
+                        coalesce((SELECT value FROM meta WHERE name = 'next_chunk'), 1))",
             [],
             |row| {
                 let (next_instance, next_row) = (row.get(0)?, row.get(1)?);
                 let (next_wait, next_inbox) = (row.get(2)?, row.get(3)?);
-                let next_event = row.get(4)?;
-                Ok(Self { next_instance, next_row, next_wait, next_inbox, next_event })
+                let (next_event, next_chunk) = (row.get(4)?, row.get(5)?);
+                Ok(Self { next_instance, next_row, next_wait, next_inbox, next_event, next_chunk })
             },
         )
     }

@@ -96,6 +96,9 @@ impl Batch<'_> {
         transition: &Transition,
     ) -> Result<(), Trouble> {
         let key = speaker.key;
+        for chunk in &transition.chunks {
+            self.keep_chunk(key, &speaker.id, speaker.run, chunk)?;
+        }
         if let Some(context) = &transition.context {
             let mut update = self.connection.prepare_cached(
                 "UPDATE instances SET context = ?2, updated_at = ?3 WHERE key = ?1",
@@ -193,6 +196,7 @@ impl Batch<'_> {
 
 fn is_history_only(transition: &Transition) -> bool {
     transition.park.is_none()
+        && transition.chunks.is_empty()
         && !transition.pause
         && transition.context.is_none()
         && transition.children.is_empty()

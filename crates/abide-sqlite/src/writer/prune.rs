@@ -42,7 +42,7 @@ impl Batch<'_> {
         Ok(keys.len())
     }
 
-    /// Deletes waits, everything that was accepted, and outputs. Whoever calls it sees to it that
+    /// Deletes waits, everything that was accepted, outputs and chunks. Whoever calls it sees to it that
     /// keys are not used again.
     pub(super) fn forget_mail(&self, key: InstanceKey) -> Result<(), Trouble> {
         for delete in [
@@ -55,6 +55,7 @@ impl Batch<'_> {
                 AND instance = ?1",
             "DELETE FROM inbox WHERE instance = ?1",
             "DELETE FROM outputs WHERE instance = ?1",
+            "DELETE FROM chunks WHERE instance = ?1",
         ] {
             self.connection.prepare_cached(delete)?.execute([key.0])?;
         }
@@ -66,11 +67,12 @@ impl Batch<'_> {
         let mut upsert = self.connection.prepare_cached(
             "INSERT INTO meta (name, value)
              VALUES ('next_instance', ?1), ('next_row', ?2), ('next_wait', ?3),
-                    ('next_inbox', ?4), ('next_event', ?5)
+                    ('next_inbox', ?4), ('next_event', ?5), ('next_chunk', ?6)
              ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         )?;
-        let Keys { next_instance, next_row, next_wait, next_inbox, next_event } = *self.keys;
-        upsert.execute([next_instance, next_row, next_wait, next_inbox, next_event])?;
+        let Keys { next_instance, next_row, next_wait, next_inbox, next_event, next_chunk } =
+            *self.keys;
+        upsert.execute([next_instance, next_row, next_wait, next_inbox, next_event, next_chunk])?;
         Ok(())
     }
 }

@@ -20,6 +20,9 @@ struct Peek {
 
 impl Listener for Peek {
     fn hint(&self, hint: Hint) {
+        if let Hint::Recorded = hint {
+            return;
+        }
         let store = self.store.get().unwrap();
         self.seen.lock().push(store.instance(&self.id));
         self.heard.hint(hint);

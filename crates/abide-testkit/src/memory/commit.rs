@@ -5,7 +5,7 @@ use std::sync::Arc;
 use abide::history::{Entries, Entry, Recorded};
 use abide::lifecycle::{started, told_to_parent};
 use abide::meeting::{published, sent};
-use abide::store::{Commit, Committed, Ended, Hint};
+use abide::store::{Commit, Committed, Ended, Epoch, Hint};
 use abide::{End, InstanceKey, Json, Phase, Result, Transition};
 
 use super::state::{Kept, State};
@@ -13,12 +13,7 @@ use super::state::{Kept, State};
 impl State {
     /// Applies a transition, unless the claim, the run or the life of the instance is over.
     pub(super) fn commit(&mut self, commit: &Commit) -> Result<Committed> {
-        let speaks_for_it = self.kept.get(&commit.key).is_some_and(|kept| {
-            kept.claim == Some(commit.epoch)
-                && kept.instance.run == commit.run
-                && !kept.instance.phase.is_terminal()
-        });
-        if !speaks_for_it {
+        if !self.may_speak(commit.key, commit.epoch, commit.run) {
             return Ok(Committed::Fenced);
         }
         let Transition { end, cancels, .. } = &*commit.transition;
@@ -30,6 +25,15 @@ impl State {
         Ok(Committed::Stored)
     }
 
+    /// Whether a claim and a run are those of an instance that lives.
+    pub(super) fn may_speak(&self, key: InstanceKey, epoch: Epoch, run: u32) -> bool {
+        self.kept.get(&key).is_some_and(|kept| {
+            kept.claim == Some(epoch)
+                && kept.instance.run == run
+                && !kept.instance.phase.is_terminal()
+        })
+    }
+
     /// Everything in a transition but its history row, in the order of the rules.
     /// A park decided before an arrival was `heard` of is left out. What it publishes may end the
     /// instance; then the rest is left out.
@@ -39,6 +43,9 @@ impl State {
         transition: &Transition,
         heard: i64,
     ) -> Result<()> {
+        for chunk in &transition.chunks {
+            self.keep_chunk(key, chunk)?;
+        }
         let Kept { instance, arrived, .. } = self.kept(key)?;
         if let Some(context) = &transition.context {
             instance.context = Some(context.clone());

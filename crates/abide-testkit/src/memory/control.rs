@@ -59,6 +59,7 @@ impl State {
         if matches!(restart, Control::Restart { from_step: None }) {
             kept.instance.log_from = last_published;
             kept.mailbox = Mailbox::default();
+            kept.chunks.clear();
             kept.outputs.clear();
             return Ok(());
         }

@@ -52,7 +52,7 @@ impl State {
         Ok(self.known(id)?.outputs.values().cloned().collect())
     }
 
-    fn known(&self, id: &InstanceId) -> Result<&Kept> {
+    pub(super) fn known(&self, id: &InstanceId) -> Result<&Kept> {
         let found = self.keys.get(id).and_then(|key| self.kept.get(key));
         found.ok_or_else(|| Error::InstanceNotFound { id: id.clone() })
     }

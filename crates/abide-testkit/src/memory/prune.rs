@@ -19,6 +19,7 @@ impl State {
         for (_, key) in &ended {
             if let Some(kept) = self.kept.remove(key) {
                 self.keys.remove(&kept.instance.id);
+                self.rows.retain(|_, row| row.key != *key);
             }
         }
         ended.len()

@@ -10,7 +10,9 @@ use abide::{
     Document, Error, Instance, InstanceId, InstanceKey, Logged, Output, Result, Timestamp,
 };
 
+use super::chunk::Chunks;
 use super::mailbox::Mailbox;
+use super::tail::Row;
 use super::trigger::Opened;
 
 /// Everything there is. It is cloned for a dry run, which leaves no trace.
@@ -24,6 +26,11 @@ pub(super) struct State {
     /// The last keys given out to a wait and to something that was sent, of whichever instance.
     pub(super) last_wait: i64,
     pub(super) last_mail: i64,
+    /// Every row of history by its number, and the last number given out.
+    pub(super) rows: BTreeMap<i64, Row>,
+    pub(super) last_row: i64,
+    /// The last number given out to a chunk, of whichever instance.
+    pub(super) last_chunk: i64,
     /// What was published, by number.
     pub(super) log: BTreeMap<i64, Logged>,
     /// The last number that was given to a source and id; the log may have lost it.
@@ -69,6 +76,7 @@ pub(super) struct Kept {
     pub(super) arrived: i64,
     /// All runs, marks included.
     pub(super) history: Vec<Recorded>,
+    pub(super) chunks: Chunks,
     pub(super) mailbox: Mailbox,
     pub(super) outputs: BTreeMap<Arc<str>, Output>,
 }
@@ -84,6 +92,7 @@ impl State {
         let now = self.now;
         let Kept { instance, history, .. } = self.kept(key)?;
         let recorded = decode_row(row, instance.next_seq, instance.run, now)?;
+        let from = history.len();
         for entry in recorded {
             if is_numbered(&entry) {
                 instance.next_seq = entry.seq + 1;
@@ -91,6 +100,11 @@ impl State {
             history.push(entry);
         }
         instance.updated_at = now;
+        let to = history.len();
+        if to > from {
+            self.last_row += 1;
+            self.rows.insert(self.last_row, Row { key, from, to });
+        }
         Ok(())
     }
 
@@ -109,6 +123,7 @@ impl Kept {
             claim: None,
             arrived: 0,
             history: vec![],
+            chunks: Chunks::new(),
             mailbox: Mailbox::default(),
             outputs: BTreeMap::new(),
         }

@@ -12,9 +12,10 @@ use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Buffered, Delivered, Delivery, Document, DocumentKind, Filter, Instance, InstanceId,
-    InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged, NewInstance, Output, Page,
-    Publish, Published, Taker, Timestamp, Transition, Verdict, Wait, WaitEdit, WaitFilter,
+    Append, Buffered, Chunk, ChunkFilter, Delivered, Delivery, Document, DocumentKind, Filter,
+    Instance, InstanceId, InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged,
+    NewInstance, Output, Page, Publish, Published, Tail, Taker, Timestamp, Transition, Verdict,
+    Wait, WaitEdit, WaitFilter,
 };
 use parking_lot::Mutex;
 
@@ -78,7 +79,8 @@ struct Relay {
 impl Listener for Relay {
     fn hint(&self, hint: Hint) {
         let mut traffic = self.traffic.lock();
-        if traffic.life == self.life {
+        // Nobody who watches may depend on it, and it would follow every write.
+        if traffic.life == self.life && !matches!(hint, Hint::Recorded) {
             traffic.hints.push_back((hint, Arc::clone(&self.listener)));
         }
     }
@@ -159,6 +161,21 @@ impl Store for SimStore {
     fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>> {
         let id = id.clone();
         self.read(format!("history {id}"), move |disk| disk.history(&id, after, limit))
+    }
+
+    fn tail(&self, after: i64, limit: usize) -> Answer<Tail> {
+        self.read(format!("tail after {after}"), move |disk| disk.tail(after, limit))
+    }
+
+    fn append(&self, append: Append) -> Answer<Committed> {
+        let Append { key, chunk, .. } = &append;
+        let what = format!("append {} {} {}.{}", key.0, chunk.step, chunk.attempt, chunk.index);
+        self.write(what, move |disk| disk.append(append))
+    }
+
+    fn chunks(&self, id: &InstanceId, filter: ChunkFilter, limit: usize) -> Answer<Vec<Chunk>> {
+        let id = id.clone();
+        self.read(format!("chunks {id}"), move |disk| disk.chunks(&id, filter, limit))
     }
 
     fn deliver(&self, delivery: Delivery) -> Answer<Delivered> {

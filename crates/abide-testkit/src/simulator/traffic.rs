@@ -131,5 +131,7 @@ pub(super) fn in_words(hint: &Hint) -> String {
         Hint::Paused(key) => format!("paused {}", key.0),
         Hint::Restarted(key) => format!("restarted {}", key.0),
         Hint::Ended(ended) => format!("ended {}", ended.key.0),
+        Hint::Recorded => "recorded".to_owned(),
+        Hint::Streamed(id) => format!("streamed {id}"),
     }
 }

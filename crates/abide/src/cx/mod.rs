@@ -5,6 +5,7 @@
 //! may vary from run to run belong in a [`Cx::scope`] of their own.
 
 mod asked;
+mod attempts;
 mod child;
 mod compensation;
 mod counted;
@@ -13,6 +14,7 @@ mod mapping;
 mod publish;
 mod sleep;
 mod step;
+mod stream;
 mod subscription;
 mod together;
 mod wait;
@@ -43,6 +45,7 @@ pub use mail::{Message, Take};
 pub use publish::Publishing;
 pub use sleep::Sleep;
 pub use step::Step;
+pub use stream::StreamStep;
 pub use subscription::Subscription;
 pub use together::{AllOf, AnyOf, OneOf2, OneOf3, OneOf4, Waits};
 pub use wait::{OutputWait, Wait};
@@ -227,6 +230,19 @@ impl Cx {
         let data = Json::encode(&data)?;
         self.check_size("the update", &data)?;
         self.resident.state.lock().emit(&name.into(), &data);
+        Ok(())
+    }
+
+    /// Says something to those who watch this instance right now ([`crate::Handle::watch`]), and to nobody
+    /// else: it is not recorded, a replay does not say it again, and whoever is too slow may miss it. For what
+    /// must be seen there is [`Cx::emit`].
+    ///
+    /// # Errors
+    /// When the value can't be told, or is too large.
+    pub fn broadcast(&self, name: &str, data: impl Serialize) -> Result<()> {
+        let data = Json::encode(&data)?;
+        self.check_size("the broadcast", &data)?;
+        self.resident.state.lock().broadcast(&name.into(), data);
         Ok(())
     }
 

@@ -18,6 +18,7 @@ use crate::time::{Clock, SystemClock};
 use crate::workflow::{Registry, Workflow};
 
 use super::catalog::Catalog;
+use super::feed::{self, Feed};
 use super::idle::Idle;
 use super::listener::Ear;
 use super::residents::Residents;
@@ -94,10 +95,19 @@ impl Builder {
         self.registry.check()?;
         let (claims, to_claim) = mpsc::unbounded_channel();
         let Self { store, registry, config, clock, replace } = self;
+        let (catalog, feed) = (Catalog::default(), Feed::new(&config));
         let inner = Arc::new(Inner {
             timers: Timers::new(config.timers_horizon, config.sweep_interval),
             idle: Idle::new(Arc::clone(&clock), &config),
-            env: Arc::new(Env { clock, config, registry, catalog: Catalog::default(), replace }),
+            env: Arc::new(Env {
+                clock,
+                config,
+                registry,
+                catalog,
+                feed,
+                store: Arc::clone(&store),
+                replace,
+            }),
             store,
             residents: Residents::default(),
             waiters: Waiters::default(),
@@ -107,13 +117,16 @@ impl Builder {
             phase: AtomicU8::new(RUNNING),
         });
         let weak: Weak<Inner> = Arc::downgrade(&inner);
-        inner.store.attach(Arc::new(Ear(weak.clone()))).await?;
+        let feed = Arc::clone(&inner.env.feed);
+        let ear = Ear { engine: weak.clone(), feed: Arc::clone(&feed) };
+        inner.store.attach(Arc::new(ear)).await?;
         inner.env.catalog.load(&*inner.store).await?;
         tokio::spawn(claims::serve(weak.clone(), to_claim));
         tokio::spawn(claims::sweep(weak.clone()));
         tokio::spawn(timers::serve(weak.clone()));
         tokio::spawn(idle::serve(weak.clone()));
-        tokio::spawn(prune::serve(weak));
+        tokio::spawn(prune::serve(weak.clone()));
+        tokio::spawn(feed::serve(weak, feed));
         Ok(Engine { _alive: Arc::new(Alive(Arc::clone(&inner))), inner })
     }
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::chunk::StreamPosition;
 use crate::context::ContextMap;
 use crate::duration::IntoDuration;
 use crate::error::{Error, Result};
 use crate::event::{Buffered, Delivered};
 use crate::failure::Failure;
-use crate::history::Recorded;
+use crate::history::{EntryKind, Recorded};
 use crate::id::{InstanceId, InstanceKey};
 use crate::instance::{Instance, Output};
 use crate::json::Json;
@@ -24,6 +25,7 @@ use crate::time::Timestamp;
 use crate::wait::{Wait, WaitEdit};
 
 use super::Inner;
+use super::feed::{Frames, Watch, Watched};
 use super::outgoing::{self, Outgoing};
 
 /// A handle on one instance: its result, its status, its history, its life. Cheap to clone.
@@ -156,6 +158,58 @@ impl Handle {
     /// [`Error::InstanceNotFound`] or the store's own.
     pub async fn history_page(&self, after: i64, limit: usize) -> Result<Vec<Recorded>> {
         self.inner.store.history(&self.id, after, limit).await
+    }
+
+    /// Watches the instance: its history after a number, then whatever is recorded as it happens, each
+    /// entry once and in order. Ends once the instance has ended and everything was given.
+    ///
+    /// A reader is served from the store at its own pace: a slow one misses nothing and holds up nobody. Whoever comes
+    /// back with the number of the last entry that it was given gets exactly the rest, also after the end.
+    /// Unknown instances are [`Error::InstanceNotFound`]; a stopping engine ends it with [`Error::ShutDown`].
+    pub fn watch(&self, after: i64) -> Watch {
+        Watch::new(&self.inner, &self.id, after)
+    }
+
+    /// Waits for an update of this name ([`crate::Cx::emit`]), and reads what it said: the first one, which may
+    /// have come already.
+    ///
+    /// # Errors
+    /// [`Error::NotRunning`] when the instance ends without, a value that is not a `T`, or as
+    /// [`Handle::watch`].
+    pub async fn wait_for_update<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
+        let mut watch = self.watch(0);
+        while let Some(watched) = watch.next().await {
+            if let Watched::Recorded(Recorded { entry, .. }) = watched?
+                && entry.entry == EntryKind::Update
+                && entry.name.as_deref() == Some(name)
+            {
+                return entry.payload.unwrap_or_else(Json::null).decode();
+            }
+        }
+        let status = self.status().await?;
+        Err(Error::NotRunning { id: self.id.clone(), status })
+    }
+
+    /// Reads a streaming step ([`crate::Cx::stream_step`]) as it is stored, from the beginning or after a place
+    /// that was given before.
+    ///
+    /// It may be asked for before the step has begun, while it runs, or when all is over, and reads the
+    /// same. When an attempt fails and another begins, [`FrameKind::Rollback`] says that what was given is void.
+    /// The last frame is [`FrameKind::Done`], once the result is stored, or [`FrameKind::Failed`]. Errors are
+    /// [`Error::InstanceNotFound`], [`Error::StepNotFound`] when the instance ended without it,
+    /// [`Error::Invalid`] when it is no streaming step, [`Error::ShutDown`], and the store's own.
+    ///
+    /// [`FrameKind::Rollback`]: crate::FrameKind::Rollback
+    /// [`FrameKind::Done`]: crate::FrameKind::Done
+    /// [`FrameKind::Failed`]: crate::FrameKind::Failed
+    pub fn step_stream(&self, step: &str, after: Option<StreamPosition>) -> Frames {
+        Frames::of_step(&self.inner, &self.id, step, after)
+    }
+
+    /// Reads all streaming steps as they are stored, one frame at a time. Ends once the instance has ended
+    /// and everything was given.
+    pub fn streams(&self) -> Frames {
+        Frames::of_all(&self.inner, &self.id)
     }
 
     /// The steps of the current run, in order of start.

@@ -1,18 +1,28 @@
 //! What the store tells the engine.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use crate::run::News;
 use crate::store::{Hint, Listener};
 
 use super::Inner;
+use super::feed::Feed;
 
 /// Hears the store's hints. Weak, because the store may outlive the engine.
-pub(super) struct Ear(pub(super) Weak<Inner>);
+pub(super) struct Ear {
+    pub(super) engine: Weak<Inner>,
+    /// Asked first: it is told something after every batch of commits, and mostly nobody watches.
+    pub(super) feed: Arc<Feed>,
+}
 
 impl Listener for Ear {
     fn hint(&self, hint: Hint) {
-        let Some(inner) = self.0.upgrade() else { return };
+        match &hint {
+            Hint::Recorded => return self.feed.recorded(),
+            Hint::Streamed(id) => return self.feed.streamed(id),
+            _ => {}
+        }
+        let Some(inner) = self.engine.upgrade() else { return };
         match hint {
             Hint::Runnable(key) => {
                 if !inner.residents.tell(key, News::Resumed) {
@@ -37,6 +47,7 @@ impl Listener for Ear {
                     inner.wake(key);
                 }
             }
+            Hint::Recorded | Hint::Streamed(_) => {}
             Hint::Ended(ended) => {
                 inner.residents.tell(ended.key, News::Ended);
                 inner.settling.tell(&ended.id, &());

@@ -5,6 +5,7 @@ mod builder;
 mod catalog;
 mod claims;
 mod explain;
+mod feed;
 mod handle;
 mod idle;
 mod listener;
@@ -30,12 +31,14 @@ use crate::listing::{Filter, Listed, Page};
 use crate::replacement::Replace;
 use crate::run::Resident;
 use crate::store::{Ended, Store};
+use crate::tail::Cursor;
 use crate::time::{Clock, Timestamp};
 use crate::workflow::{Registry, Workflow};
 
 pub use builder::Builder;
 pub use catalog::Kept;
 pub use explain::{Explanation, NearMiss, Why};
+pub use feed::{Fed, Frames, Watch, WatchAll, Watched};
 pub use handle::Handle;
 pub use outgoing::Outgoing;
 pub use publish::IntoPublication;
@@ -43,6 +46,7 @@ pub use replay::Replayed;
 pub use start::Start;
 
 use catalog::Catalog;
+use feed::Feed;
 use idle::Idle;
 use residents::{Residents, Starting};
 use timers::Timers;
@@ -63,6 +67,9 @@ pub(crate) struct Env {
     pub(crate) config: Config,
     pub(crate) registry: Registry,
     pub(crate) catalog: Catalog,
+    pub(crate) feed: Arc<Feed>,
+    /// For what a step stores ahead of its end.
+    pub(crate) store: Arc<dyn Store>,
     /// Asked before the function of a step is called; `None` outside tests.
     pub(crate) replace: Option<Box<Replace>>,
 }
@@ -140,6 +147,7 @@ impl Inner {
         self.waiters.forget_all();
         self.output_waiters.forget_all();
         self.settling.forget_all();
+        self.env.feed.stop();
     }
 
     /// An instance rests, and the store shows it so.
@@ -215,6 +223,12 @@ impl Engine {
         self.inner.env.clock.now()
     }
 
+    /// A new id, `prefix_…`, such as the engine itself gives.
+    #[must_use]
+    pub fn new_id(&self, prefix: &str) -> String {
+        format!("{prefix}_{}", self.inner.env.clock.uuid().simple())
+    }
+
     /// A handle on an instance, without asking the store. Its first call answers
     /// [`Error::InstanceNotFound`] if there is none.
     #[must_use]
@@ -228,6 +242,16 @@ impl Engine {
     /// The store's own.
     pub async fn list(&self, filter: Filter, page: Page) -> Result<Listed> {
         self.inner.store.instances(filter, page).await
+    }
+
+    /// Watches all instances: whatever is recorded, in the order of commits. Begins after a place that was
+    /// given before, or now.
+    ///
+    /// Who is too slow is not waited for: it gets a [`Fed::Gap`] and goes on with the oldest of the last
+    /// `feed.keep` rows. Who comes back is given what it missed, unless that is more than `feed.lookBack` rows;
+    /// then that is a gap, too. It ends with [`Error::ShutDown`] or the store's own error.
+    pub fn watch_all(&self, after: Option<Cursor>) -> WatchAll {
+        WatchAll::new(&self.inner, after)
     }
 
     /// Deletes ended instances and published events past their retention now, in bounded batches, and

@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 
 use crate::error::{Error, Result};
 use crate::instance::{End, Transition};
+use crate::json::Json;
 use crate::store::{Commit, Committed};
 
 use super::{OpId, Run};
@@ -19,6 +20,8 @@ pub(super) struct Flight {
     heard: i64,
     /// What may begin once it is durable.
     held: Vec<OpId>,
+    /// What to say to those who watch once it is durable.
+    broadcasts: Vec<(Arc<str>, Json)>,
     stage: Stage,
 }
 
@@ -41,9 +44,11 @@ pub(super) enum Landing {
 /// Sends what gathered to the store.
 pub(super) fn take_off(run: &mut Run, transition: Transition, held: Vec<OpId>) {
     let transition = Arc::new(transition);
-    let heard = run.resident.state.lock().heard();
+    let mut state = run.resident.state.lock();
+    let (heard, broadcasts) = (state.heard(), std::mem::take(&mut state.broadcasts));
+    drop(state);
     let stage = commit(run, &transition, heard);
-    run.flight = Some(Flight { transition, heard, held, stage });
+    run.flight = Some(Flight { transition, heard, held, broadcasts, stage });
 }
 
 fn commit(run: &Run, transition: &Arc<Transition>, heard: i64) -> Stage {
@@ -81,7 +86,7 @@ pub(super) fn land(run: &mut Run, task: &mut Context<'_>) -> Landing {
             },
         };
         match result {
-            Ok(Committed::Stored) => return stored(run, &flight.transition, flight.held),
+            Ok(Committed::Stored) => return stored(run, flight),
             Ok(Committed::Fenced) => return Landing::Done,
             Err(Error::StoreUnavailable { retry_in, reason }) => {
                 tracing::warn!(instance = %run.resident.id, %reason, "commit refused, trying again");
@@ -98,7 +103,9 @@ pub(super) fn land(run: &mut Run, task: &mut Context<'_>) -> Landing {
     }
 }
 
-fn stored(run: &mut Run, transition: &Transition, held: Vec<OpId>) -> Landing {
+fn stored(run: &mut Run, flight: Flight) -> Landing {
+    let Flight { transition, held, broadcasts, .. } = flight;
+    run.say(&broadcasts);
     if transition.end.is_some() || (transition.pause && run.pausing) {
         run.over = !matches!(transition.end, None | Some(End::Continued(_)));
         return Landing::Done;

@@ -174,6 +174,7 @@ impl Run {
         self.key = key;
         self.epoch = epoch;
         self.began_at = began_at;
+        self.resident.set_claim(key, epoch);
     }
 
     pub(crate) fn resident(&self) -> &Arc<Resident> {
@@ -209,8 +210,19 @@ impl Run {
                 }
             }
         }
+        if self.flight.is_none() {
+            let broadcasts = std::mem::take(&mut self.resident.state.lock().broadcasts);
+            self.say(&broadcasts);
+        }
         self.rest();
         if more { Turn::Yield } else { Turn::Rest }
+    }
+
+    /// Says something to those who watch: everything before it is durable.
+    fn say(&self, broadcasts: &[(Arc<str>, Json)]) {
+        for (name, data) in broadcasts {
+            self.engine.env.feed.say(&self.resident.id, name, data);
+        }
     }
 
     /// Takes in what the engine has to tell. True when it is over.

@@ -120,7 +120,7 @@ impl Past {
         {
             *self.told.entry((kind, Arc::clone(key))).or_default() += 1;
         }
-        let Some(name) = step_of(entry) else { return };
+        let Some(name) = entry.step() else { return };
         let step = self.steps.entry(Arc::clone(name)).or_insert_with(|| PastStep {
             kind: entry.step_kind(),
             attempt: 0,
@@ -189,43 +189,5 @@ impl PastStep {
             self.failed += 1;
             self.interrupted = 0;
         }
-    }
-}
-
-/// The step an entry is about, if it is about one.
-fn step_of(entry: &Entry) -> Option<&Arc<str>> {
-    match entry.entry {
-        EntryKind::WaitStarted
-        | EntryKind::WaitFulfilled
-        | EntryKind::WaitExpired
-        | EntryKind::WaitCancelled
-        | EntryKind::StepStarted
-        | EntryKind::StepCompleted
-        | EntryKind::StepFailed
-        | EntryKind::StepCancelled
-        | EntryKind::RetryScheduled
-        | EntryKind::RetryExhausted
-        | EntryKind::SleepStarted
-        | EntryKind::SleepCompleted => entry.name.as_ref(),
-        EntryKind::EventReceived
-        | EntryKind::EventBuffered
-        | EntryKind::EventSuperseded
-        | EntryKind::EventDiscarded
-        | EntryKind::OutputSet
-        | EntryKind::Update
-        | EntryKind::MessageSent
-        | EntryKind::TimeoutSet
-        | EntryKind::TimeoutExceeded
-        | EntryKind::WorkflowStarted
-        | EntryKind::WorkflowCompleted
-        | EntryKind::WorkflowFailed
-        | EntryKind::WorkflowPaused
-        | EntryKind::WorkflowResumed
-        | EntryKind::WorkflowTerminating
-        | EntryKind::WorkflowTerminated
-        | EntryKind::WorkflowRestarted
-        | EntryKind::WorkflowContinued
-        | EntryKind::WorkflowStuck
-        | EntryKind::Seen => None,
     }
 }

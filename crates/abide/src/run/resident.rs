@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use crate::declaration::Declarations;
 use crate::engine::Env;
 use crate::error::{Error, Result};
 use crate::history::Recorded;
-use crate::id::InstanceId;
+use crate::id::{InstanceId, InstanceKey};
+use crate::store::Epoch;
 use crate::workflow::Workflow;
 
 use super::state::State;
@@ -50,6 +51,8 @@ pub(crate) struct Resident {
     /// What its workflow says about events.
     pub(crate) declared: Declarations,
     pub(crate) env: Arc<Env>,
+    /// Under which it writes ahead of its commits. There once it is stored.
+    claim: OnceLock<(InstanceKey, Epoch)>,
     pub(crate) state: Mutex<State>,
     inbox: Mutex<Vec<News>>,
     /// The workflow's own future wants to be polled.
@@ -83,6 +86,7 @@ impl Resident {
             wait_timeout: workflow.wait_timeout,
             declared: workflow.declared.clone(),
             env,
+            claim: OnceLock::new(),
             state: Mutex::new(state),
             inbox: Mutex::new(Vec::new()),
             poll_due: AtomicBool::new(true),
@@ -93,6 +97,16 @@ impl Resident {
             ended: AtomicBool::new(false),
             quiet: AtomicBool::new(false),
         }
+    }
+
+    pub(crate) fn set_claim(&self, key: InstanceKey, epoch: Epoch) {
+        // A run is entered once.
+        let _ = self.claim.set((key, epoch));
+    }
+
+    /// Under which it writes ahead of its commits.
+    pub(crate) fn claim(&self) -> Result<(InstanceKey, Epoch)> {
+        self.claim.get().copied().ok_or(Error::ShutDown)
     }
 
     /// How long a wait for an event lasts that does not say.

@@ -137,6 +137,8 @@ pub(crate) struct State {
     held: Vec<OpId>,
     /// What the next commit will hold.
     pub(crate) next: Transition,
+    /// What to say to those who watch, once everything before it is durable.
+    pub(crate) broadcasts: Vec<(Arc<str>, Json)>,
     pub(crate) context: ContextMap,
     pub(crate) compensations: Vec<Compensation>,
     /// The input of the next run, once the workflow asked for one.
@@ -178,6 +180,7 @@ impl State {
             patches: Vec::new(),
             held: Vec::new(),
             next: Transition::default(),
+            broadcasts: Vec::new(),
             context,
             compensations: Vec::new(),
             continue_with: None,
@@ -214,10 +217,11 @@ impl State {
     pub(crate) fn begin_step(
         &mut self,
         name: &Arc<str>,
+        kind: StepKind,
         retry: &Retry,
         timeout_ms: Option<u64>,
     ) -> OpId {
-        let (op, standing) = self.ask(name, StepKind::Step);
+        let (op, standing) = self.ask(name, kind);
         self.op(op).timeout_ms = timeout_ms;
         match standing {
             None => self.start_attempt(op),

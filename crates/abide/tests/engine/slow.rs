@@ -9,9 +9,10 @@ use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Started, Store,
 };
 use abide::{
-    Buffered, Delivered, Delivery, Document, DocumentKind, Filter, Instance, InstanceId,
-    InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged, NewInstance, Output, Page,
-    Publish, Published, Taker, Timestamp, Verdict, Wait, WaitEdit, WaitFilter,
+    Append, Buffered, Chunk, ChunkFilter, Delivered, Delivery, Document, DocumentKind, Filter,
+    Instance, InstanceId, InstanceKey, Json, Listed, LogFilter, LogRetention, LogSpan, Logged,
+    NewInstance, Output, Page, Publish, Published, Tail, Taker, Timestamp, Verdict, Wait, WaitEdit,
+    WaitFilter,
 };
 use tokio::sync::watch;
 
@@ -148,6 +149,18 @@ impl Store for SlowStore {
 
     fn history(&self, id: &InstanceId, after: i64, limit: usize) -> Answer<Vec<Recorded>> {
         self.inner.history(id, after, limit)
+    }
+
+    fn tail(&self, after: i64, limit: usize) -> Answer<Tail> {
+        self.inner.tail(after, limit)
+    }
+
+    fn append(&self, append: Append) -> Answer<Committed> {
+        self.inner.append(append)
+    }
+
+    fn chunks(&self, id: &InstanceId, filter: ChunkFilter, limit: usize) -> Answer<Vec<Chunk>> {
+        self.inner.chunks(id, filter, limit)
     }
 
     fn deliver(&self, delivery: Delivery) -> Answer<Delivered> {

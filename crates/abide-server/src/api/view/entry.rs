@@ -128,8 +128,20 @@ impl EntryView {
         }
     }
 
-    pub(crate) fn seq(&self) -> i64 {
-        self.seq
+    /// With what came before it in its run, because it ends that.
+    pub(crate) fn ends<'a>(mut self, run: impl Iterator<Item = &'a Recorded>) -> Self {
+        let mut done = Vec::new();
+        for earlier in run {
+            let began = earlier.entry.entry == EntryKind::WorkflowStarted;
+            if began && self.duration_ms.is_none() {
+                let took = self.time.0.since(earlier.at).as_millis();
+                self.duration_ms = u64::try_from(took).ok();
+            }
+            let completes = earlier.entry.entry == EntryKind::StepCompleted;
+            done.extend(earlier.entry.name.as_deref().filter(|_| completes).map(str::to_owned));
+        }
+        self.completed_steps = Some(done);
+        self
     }
 }
 

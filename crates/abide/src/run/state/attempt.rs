@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::Error;
 use crate::failure::Failure;
-use crate::history::{Entry, EntryKind, StepKind};
+use crate::history::{Entry, EntryKind};
 use crate::json::Json;
 use crate::retry::Retry;
 use crate::time::Timestamp;
@@ -21,14 +21,14 @@ impl State {
             attempt: Some(op.attempt),
             ..Entry::of_step(EntryKind::StepStarted, &op.name, op.kind)
         };
-        let timeout = op.timeout_ms.map(|ms| (ms, Arc::clone(&op.name)));
+        let timeout = op.timeout_ms.map(|ms| (ms, Arc::clone(&op.name), op.kind));
         self.record(&started);
-        if let Some((ms, name)) = timeout {
+        if let Some((ms, name, kind)) = timeout {
             let deadline = self.clock.now().after(Duration::from_millis(ms));
             self.record(&Entry {
                 deadline: Some(deadline),
                 timeout_ms: Some(ms),
-                ..Entry::of_step(EntryKind::TimeoutSet, &name, StepKind::Step)
+                ..Entry::of_step(EntryKind::TimeoutSet, &name, kind)
             });
         }
         self.active += 1;
@@ -65,7 +65,8 @@ impl State {
         let max = self.max_interruptions;
         let op = self.op(id);
         op.interrupted += 1;
-        let (name, attempt, times) = (Arc::clone(&op.name), op.attempt, op.interrupted);
+        let (name, kind) = (Arc::clone(&op.name), op.kind);
+        let (attempt, times) = (op.attempt, op.interrupted);
         let why_not = if retry.runs_at_most_once() {
             Some("it runs at most once".to_owned())
         } else if times >= max {
@@ -79,7 +80,7 @@ impl State {
             attempt: Some(attempt),
             will_retry: why_not.is_none(),
             error: Some(failure.clone()),
-            ..Entry::of_step(EntryKind::StepFailed, &name, StepKind::Step)
+            ..Entry::of_step(EntryKind::StepFailed, &name, kind)
         });
         match why_not {
             None => self.start_attempt(id),
@@ -111,14 +112,14 @@ impl State {
         let op = self.op(id);
         op.failed += 1;
         op.interrupted = 0;
-        let (name, attempt, failed) = (Arc::clone(&op.name), op.attempt, op.failed);
-        let began_at = op.began_at;
+        let (name, kind, began_at) = (Arc::clone(&op.name), op.kind, op.began_at);
+        let (attempt, failed) = (op.attempt, op.failed);
         let delay = retry.and_then(|retry| retry.next(failed, now.since(began_at), random));
         let pauses = retry.is_some_and(Retry::pauses_when_exhausted) && delay.is_none();
         if failure.code == "STEP_TIMEOUT" {
             self.record(&Entry {
                 timeout_ms: failure.detail("timeoutMs"),
-                ..Entry::of_step(EntryKind::TimeoutExceeded, &name, StepKind::Step)
+                ..Entry::of_step(EntryKind::TimeoutExceeded, &name, kind)
             });
         }
         let message = failure.message.clone();
@@ -130,12 +131,12 @@ impl State {
             attempt: Some(attempt),
             will_retry: delay.is_some() || pauses,
             error: Some(if pauses { failure } else { last.clone() }),
-            ..Entry::of_step(EntryKind::StepFailed, &name, StepKind::Step)
+            ..Entry::of_step(EntryKind::StepFailed, &name, kind)
         });
         if retry.is_some() && delay.is_none() {
             self.record(&Entry {
                 attempts: Some(failed),
-                ..Entry::of_step(EntryKind::RetryExhausted, &name, StepKind::Step)
+                ..Entry::of_step(EntryKind::RetryExhausted, &name, kind)
             });
         }
         if let Some(delay) = delay {
@@ -144,7 +145,7 @@ impl State {
                 attempt: Some(attempt + 1),
                 next_attempt_at: Some(at),
                 delay_ms: Some(millis(at, now)),
-                ..Entry::of_step(EntryKind::RetryScheduled, &name, StepKind::Step)
+                ..Entry::of_step(EntryKind::RetryScheduled, &name, kind)
             });
             self.rest(id, at);
         } else if pauses {

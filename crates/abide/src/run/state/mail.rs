@@ -161,6 +161,13 @@ impl State {
         self.tell(EntryKind::Update, name, data);
     }
 
+    /// Has something said to those who watch, unless an earlier life may have said it.
+    pub(crate) fn broadcast(&mut self, name: &Arc<str>, data: Json) {
+        if self.is_live() {
+            self.broadcasts.push((Arc::clone(name), data));
+        }
+    }
+
     /// Records what is no step. Whether this life is the first to do so.
     fn tell(&mut self, kind: EntryKind, name: &Arc<str>, value: &Json) -> bool {
         if let Some(left) = self.told_left.get_mut(&(kind, Arc::clone(name)))

@@ -54,7 +54,7 @@ impl State {
         while self.deadlines.pop_due(now).is_some() {}
         while let Some(id) = self.timers.pop_due(now) {
             let op = self.op(id);
-            if op.kind == StepKind::Step {
+            if op.kind != StepKind::Sleep {
                 self.start_attempt(id);
                 continue;
             }

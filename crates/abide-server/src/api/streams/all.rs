@@ -1,0 +1,113 @@
+//! What happens to all instances.
+
+use abide::{Cursor, Fed, Status, WatchAll};
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use futures_util::stream::{self, Stream};
+use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
+
+use super::sse::{self, Event};
+use crate::api::app::App;
+use crate::api::error::ApiError;
+use crate::api::params::{self, Params};
+use crate::api::view::{EntryView, Told};
+
+/// What to be told of.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct AllQuery {
+    /// Of instances of this workflow.
+    workflow: Option<String>,
+    /// Of instances in one of these statuses, separated by commas.
+    status: Option<String>,
+    /// Entries of these types, separated by commas; `*` stands for a part: `step.*`.
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+/// Who is meant.
+struct Wanted {
+    workflow: Option<String>,
+    statuses: Vec<Status>,
+    kinds: Vec<String>,
+}
+
+impl Wanted {
+    fn of(query: AllQuery) -> Result<Self, ApiError> {
+        let kinds: Vec<String> = query
+            .kind
+            .iter()
+            .flat_map(|kinds| kinds.split(','))
+            .map(|kind| kind.trim().to_owned())
+            .collect();
+        for kind in &kinds {
+            abide::pattern::check(kind)?;
+        }
+        let statuses = params::statuses(query.status.as_deref())?;
+        Ok(Self { workflow: query.workflow, statuses, kinds })
+    }
+
+    fn covers(&self, workflow: &str, status: Status, kind: &str) -> bool {
+        self.workflow.as_deref().is_none_or(|wanted| wanted == workflow)
+            && (self.statuses.is_empty() || self.statuses.contains(&status))
+            && (self.kinds.is_empty()
+                || self.kinds.iter().any(|wanted| abide::pattern::matches(wanted, kind)))
+    }
+}
+
+/// Something is missing.
+#[derive(Serialize)]
+struct Gap {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    from: String,
+    to: String,
+}
+
+/// Watch all instances
+///
+/// What happens from now on, or after `Last-Event-ID`, as server-sent events. A reader that is too slow is
+/// told of a `gap`.
+#[utoipa::path(get, path = "/stream", tag = "streams",
+    params(
+        AllQuery,
+        ("Last-Event-ID" = Option<String>, Header, description = "the last event that was seen")),
+    responses(
+        (status = 200, description = "one event per history entry", body = EntryView, content_type = "text/event-stream")))]
+pub(super) async fn stream(
+    State(app): State<App>,
+    Params(query): Params<AllQuery>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let wanted = Wanted::of(query)?;
+    let after = match sse::last_event_id(&headers)? {
+        Some(id) => Some(id.parse::<Cursor>().map_err(sse::unknown_id)?),
+        None => None,
+    };
+    let events = events(app.engine().watch_all(after), wanted);
+    Ok(sse::answer(events, app.settings().heartbeat))
+}
+
+fn events(watch: WatchAll, wanted: Wanted) -> impl Stream<Item = Event> + Send {
+    stream::unfold((watch, wanted), |(mut watch, wanted)| async move {
+        loop {
+            let event = match watch.next().await?.ok()? {
+                Fed::Gap { from, to } => {
+                    let gap = Gap { kind: "gap", from: from.to_string(), to: to.to_string() };
+                    Event::new(Some(to), &gap)
+                }
+                Fed::Entry { cursor, id, workflow, status, recorded } => {
+                    if !wanted.covers(&workflow, status, recorded.entry.entry.as_str()) {
+                        continue;
+                    }
+                    let told = Told { id: &id, workflow: &workflow };
+                    Event::new(Some(cursor), &EntryView::new(told, recorded))
+                }
+            };
+            return Some((event, (watch, wanted)));
+        }
+    })
+}
