@@ -29,6 +29,7 @@ pub use offline::{TokenTerms, make_token};
 pub use scope::Scope;
 pub use token::{ConfiguredToken, NewToken};
 
+pub(super) use keys::{from_hex, hex};
 pub(super) use token::Token;
 pub(super) use tokens::Tokens;
 
