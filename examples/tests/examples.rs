@@ -41,6 +41,14 @@ fn a_book_is_the_sum_of_its_chapters() {
 }
 
 #[test]
+fn an_answer_is_read_while_it_comes() {
+    let printed = run(env!("CARGO_BIN_EXE_answer"));
+    assert!(printed.starts_with("thinking about \"how long?\"\nYou asked: how long?"), "{printed}");
+    assert!(printed.contains("see what comes.\ncame in several pieces: true\n"), "{printed}");
+    assert!(printed.ends_with("\n15 words\n"), "{printed}");
+}
+
+#[test]
 fn a_failed_trip_is_undone_last_booking_first() {
     let printed = run(env!("CARGO_BIN_EXE_saga"));
     let lines: Vec<_> = printed.lines().collect();

@@ -1,12 +1,13 @@
 //! What documents may use of the program that runs them.
 
 use abide::{BoxError, Error, Failure, NonRetryable};
+use futures_util::stream::{BoxStream, StreamExt};
 use serde_json::Value;
 
 use crate::action::Actions;
 use crate::field::Field;
 use crate::flow::{Call, Http, Tool};
-use crate::http::{HttpClient, HttpError, HttpRequest, HttpSettings};
+use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse, HttpSettings};
 use crate::interpret::{Snapshot, unresolved};
 use crate::secret::{EnvironmentSecrets, Revealed, Secrets, Vault};
 use crate::tool::{ToolCall, ToolClient};
@@ -56,11 +57,41 @@ impl Equipment {
         http: &Http,
         key: String,
     ) -> Result<Value, BoxError> {
+        let request = self.request(known, http, key).await?;
+        let answered = if http.stream {
+            match self.http.stream(request).await {
+                Ok(stream) => stream.finish().await,
+                Err(error) => Err(error),
+            }
+        } else {
+            self.http.call(request).await
+        };
+        Ok(serde_json::to_value(answered.map_err(failed)?)?)
+    }
+
+    /// Calls a URL whose answer is shown while it comes: the answer without its body, and the pieces of that.
+    pub(crate) async fn http_stream(
+        &self,
+        known: &Snapshot,
+        http: &Http,
+        key: String,
+    ) -> Result<(HttpResponse, BoxStream<'static, Result<String, BoxError>>), BoxError> {
+        let request = self.request(known, http, key).await?;
+        let (head, pieces) = self.http.stream(request).await.map_err(failed)?.split();
+        Ok((head, pieces.map(|piece| piece.map_err(failed)).boxed()))
+    }
+
+    async fn request(
+        &self,
+        known: &Snapshot,
+        http: &Http,
+        key: String,
+    ) -> Result<HttpRequest, BoxError> {
         let optional = [&http.method, &http.query, &http.headers, &http.body];
         let fields: Vec<&Field> = optional.into_iter().flatten().chain([&http.url]).collect();
         let filler = self.filler(known, &fields).await?;
         let method = filler.text_of(http.method.as_ref(), "http.method")?;
-        let request = HttpRequest {
+        Ok(HttpRequest {
             query: filler.value_of(http.query.as_ref(), "http.query")?,
             headers: filler.value_of(http.headers.as_ref(), "http.headers")?,
             body: filler.value_of(http.body.as_ref(), "http.body")?,
@@ -70,18 +101,7 @@ impl Equipment {
                 method.unwrap_or_else(|| "GET".to_owned()),
                 filler.text(&http.url, "http.url")?,
             )
-        };
-        let answered = if http.stream {
-            let stream = self.http.stream(request).await;
-            match stream {
-                Ok(stream) => stream.finish().await,
-                Err(error) => Err(error),
-            }
-        } else {
-            self.http.call(request).await
-        };
-        let response = answered.map_err(|error| refused(error.failure(), error.is_retryable()))?;
-        Ok(serde_json::to_value(response)?)
+        })
     }
 
     /// Calls a tool.
@@ -127,6 +147,11 @@ impl Equipment {
         let secrets = revealed.map_err(|error| refused(error.failure(), error.is_retryable()))?;
         Ok(Filler { known, secrets })
     }
+}
+
+/// A call that failed.
+fn failed(error: HttpError) -> BoxError {
+    refused(error.failure(), error.is_retryable())
 }
 
 /// A failure that is recorded as it is.

@@ -1,9 +1,15 @@
 //! The command line.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::client::ClientCommand;
+use crate::completions::CompletionsArgs;
+use crate::config::ConfigArgs;
+use crate::dev::DevArgs;
+use crate::serve::ServeArgs;
+use crate::store_at::StoreAt;
 
 /// Durable workflows: ordinary code that survives crashes, deploys and a month of waiting.
 #[derive(Debug, Parser)]
@@ -11,7 +17,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     name = "abide",
     version,
     arg_required_else_help = true,
-    after_help = "Try `abide demo` first: it kills a running workflow and shows it survive.\n\
+    after_help = "Try `abide dev examples/flows` first, or `abide demo`: it kills a running workflow and shows it \
+                  survive.\n\
+                  Commands that talk to a server find it by --url or ABIDE_URL, and take --json.\n\
                   Logging goes to stderr; ABIDE_LOG or RUST_LOG choose what (default: warn)."
 )]
 pub(crate) struct Cli {
@@ -22,12 +30,22 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run a server for writing workflows: reads documents again when they change, shows what happens
+    Dev(DevArgs),
+    /// Run a server until it is asked to stop
+    Serve(ServeArgs),
+    #[command(flatten)]
+    Client(ClientCommand),
+    /// Look at a configuration
+    Config(ConfigArgs),
     /// Watch a workflow survive a real kill (takes about 8 seconds)
     Demo(DemoArgs),
     /// Measure this machine, then Abide on it
     Bench(BenchArgs),
     /// Check workflow documents: every problem at once, with its place and what was meant
     Validate(ValidateArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
     /// The process that `demo` kills.
     #[command(hide = true)]
     DemoWorker(DemoWorkerArgs),
@@ -40,6 +58,13 @@ pub(crate) enum Command {
         /// The database.
         file: PathBuf,
     },
+}
+
+impl Command {
+    /// Whether it stops in order by itself when it is asked to.
+    pub(crate) fn is_server(&self) -> bool {
+        matches!(self, Self::Serve(_) | Self::Dev(_))
+    }
 }
 
 /// Arguments of `abide validate`.
@@ -144,23 +169,6 @@ pub(crate) struct BenchProbeArgs {
     pub(crate) probe: String,
 }
 
-/// `sqlite:FILE`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StoreAt {
-    pub(crate) file: PathBuf,
-}
-
-impl FromStr for StoreAt {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.strip_prefix("sqlite:") {
-            Some(file) if !file.is_empty() => Ok(Self { file: file.into() }),
-            _ => Err("write sqlite:FILE; no other store can be measured yet".to_owned()),
-        }
-    }
-}
-
 fn positive(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number) if number > 0 => Ok(number),
@@ -184,13 +192,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn only_sqlite_files_are_stores() {
-        assert_eq!("sqlite:a.db".parse(), Ok(StoreAt { file: "a.db".into() }));
-        for wrong in ["a.db", "sqlite:", "postgres://localhost"] {
-            assert!(wrong.parse::<StoreAt>().unwrap_err().contains("sqlite:FILE"), "{wrong}");
-        }
     }
 }

@@ -9,6 +9,8 @@ mod api;
 mod listen;
 mod settings;
 
-pub use api::{App, ConfiguredToken, NewToken, Scope, may_listen, openapi, router};
+pub use api::{
+    App, ConfiguredToken, NewToken, Scope, TokenTerms, make_token, may_listen, openapi, router,
+};
 pub use listen::{Listening, listen};
 pub use settings::Settings;

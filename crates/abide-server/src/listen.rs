@@ -1,11 +1,17 @@
 //! The sockets: accepts connections, bounds what each may cost, and lets go of them in order.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::Request;
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::service::Service;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
@@ -78,11 +84,17 @@ async fn serve(
             },
             _ = &mut stopped => break,
         };
-        let connection = under_way.watch(connection(stream, &routes, &settings).into_owned());
+        let heard = Arc::new(AtomicBool::new(false));
+        let served = Heard { routes: TowerToHyperService::new(routes.clone()), heard };
+        let silence = served.silence(settings.header_timeout);
+        let connection = under_way.watch(connection(stream, served, &settings).into_owned());
         tokio::spawn(async move {
-            // A client that hangs up or talks nonsense is no news.
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended badly");
+            tokio::select! {
+                // A client that hangs up or talks nonsense is no news.
+                ended = connection => if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection ended badly");
+                },
+                () = silence => tracing::debug!("a connection asked for nothing"),
             }
             drop(place);
         });
@@ -96,10 +108,40 @@ async fn serve(
     }
 }
 
-type Connection<'b> =
-    auto::UpgradeableConnection<'b, TokioIo<TcpStream>, TowerToHyperService<Router>, TokioExecutor>;
+/// The routes, and whether a request has come. Which version of HTTP a client speaks is found out from
+/// its first bytes, without a limit in time: a client that never says enough is let go by us.
+struct Heard {
+    routes: TowerToHyperService<Router>,
+    heard: Arc<AtomicBool>,
+}
 
-fn connection(stream: TcpStream, routes: &Router, settings: &Settings) -> Connection<'static> {
+impl Heard {
+    /// Over once this time has passed without a request, and never if one came.
+    fn silence(&self, longest: Duration) -> impl Future<Output = ()> + use<> {
+        let heard = Arc::clone(&self.heard);
+        async move {
+            tokio::time::sleep(longest).await;
+            if heard.load(Ordering::Relaxed) {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+impl Service<Request<Incoming>> for Heard {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        self.heard.store(true, Ordering::Relaxed);
+        self.routes.call(request)
+    }
+}
+
+type Connection<'b> = auto::UpgradeableConnection<'b, TokioIo<TcpStream>, Heard, TokioExecutor>;
+
+fn connection(stream: TcpStream, served: Heard, settings: &Settings) -> Connection<'static> {
     // Small answers go out at once.
     let _ = stream.set_nodelay(true);
     let mut builder = auto::Builder::new(TokioExecutor::new());
@@ -113,6 +155,5 @@ fn connection(stream: TcpStream, routes: &Router, settings: &Settings) -> Connec
         .timer(TokioTimer::new())
         .max_concurrent_streams(256)
         .keep_alive_interval(Some(Duration::from_secs(30)));
-    let service = TowerToHyperService::new(routes.clone());
-    builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned()
+    builder.serve_connection_with_upgrades(TokioIo::new(stream), served).into_owned()
 }

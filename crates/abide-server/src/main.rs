@@ -6,32 +6,51 @@
 mod allocator;
 mod bench;
 mod cli;
+mod client;
+mod completions;
+mod config;
 mod demo;
+mod dev;
+mod documents;
 mod error;
+mod host;
+mod log;
 mod paint;
+mod serve;
+mod stop;
+mod store_at;
+mod tell;
 mod validate;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Cli, Command};
 use crate::error::Error;
+use crate::stop::Stop;
 
 fn main() -> ExitCode {
     allocator::apply_settings();
-    serve()
+    obey()
 }
 
 #[tokio::main]
-async fn serve() -> ExitCode {
-    let cli = Cli::parse();
-    log_to_stderr();
-    // Dropping the command's future removes its temporary files and ends its child processes.
-    let outcome = tokio::select! {
-        outcome = Box::pin(run(cli.command)) => outcome,
-        () = asked_to_stop() => Err(Error::Interrupted),
+async fn obey() -> ExitCode {
+    let command = Cli::parse().command;
+    match &command {
+        Command::Serve(_) => log::for_machines(),
+        _ => log::for_people(),
+    }
+    let outcome = if command.is_server() {
+        Box::pin(run(command)).await
+    } else {
+        let mut stop = Stop::new();
+        // Dropping the command's future removes its temporary files and ends its child processes.
+        tokio::select! {
+            outcome = Box::pin(run(command)) => outcome,
+            () = stop.asked() => Err(Error::Interrupted),
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -44,23 +63,13 @@ async fn serve() -> ExitCode {
     }
 }
 
-/// Ctrl-C, or the polite signal of whoever supervises this process.
-async fn asked_to_stop() {
-    #[cfg(unix)]
-    if let Ok(mut terminate) =
-        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
-    {
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        }
-        return;
-    }
-    let _ = tokio::signal::ctrl_c().await;
-}
-
 async fn run(command: Command) -> Result<(), Error> {
     match command {
+        Command::Dev(args) => dev::run(args).await,
+        Command::Serve(args) => serve::run(args).await,
+        Command::Client(command) => command.run().await,
+        Command::Completions(args) => completions::run(&args),
+        Command::Config(args) => config::run(&args),
         Command::Demo(args) => demo::run(args).await,
         Command::DemoWorker(args) => demo::work(&args.dir).await,
         Command::Bench(args) => bench::run(args).await,
@@ -68,13 +77,4 @@ async fn run(command: Command) -> Result<(), Error> {
         Command::BenchProbe(args) => bench::probe(&args).await,
         Command::BenchServer { file } => bench::serve(&file).await,
     }
-}
-
-/// `ABIDE_LOG`, else `RUST_LOG`, else warnings.
-fn log_to_stderr() {
-    let filter = ["ABIDE_LOG", "RUST_LOG"]
-        .iter()
-        .find_map(|name| EnvFilter::try_from_env(name).ok())
-        .unwrap_or_else(|| EnvFilter::new("warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
 }

@@ -21,6 +21,12 @@ impl Paint {
         Self { colour: false }
     }
 
+    /// Always colour.
+    #[cfg(test)]
+    pub(crate) fn always() -> Self {
+        Self { colour: true }
+    }
+
     pub(crate) fn bold(self, text: &str) -> String {
         self.code("1", text)
     }

@@ -32,6 +32,8 @@ pub struct Settings {
     pub tokens: Vec<ConfiguredToken>,
     /// `server.insecure`: without tokens, serve other machines too.
     pub insecure: bool,
+    /// Where the secrets of webhooks come from: the environment of the process.
+    pub environment: fn(&str) -> Option<String>,
 }
 
 impl Default for Settings {
@@ -48,6 +50,7 @@ impl Default for Settings {
             cors: Vec::new(),
             tokens: Vec::new(),
             insecure: false,
+            environment: |name| std::env::var(name).ok(),
         }
     }
 }

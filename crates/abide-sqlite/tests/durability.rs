@@ -106,7 +106,7 @@ async fn newer_schema_is_refused_by_number() {
     raw.pragma_update(None, "user_version", 99).unwrap();
     drop(raw);
     let refused = SqliteStore::open(&path).await.unwrap_err();
-    assert!(matches!(refused, Error::NewerSchema { found: 99, known: 4 }), "{refused}");
+    assert!(matches!(refused, Error::NewerSchema { found: 99, known: 5 }), "{refused}");
 }
 
 #[tokio::test]

@@ -26,6 +26,7 @@ use crate::{Lab, ManualClock};
 pub mod arrival;
 pub mod buffer;
 pub mod child;
+pub mod chunk;
 pub mod claim;
 pub mod closing;
 pub mod commit;
@@ -55,6 +56,7 @@ pub mod restart;
 pub mod runnable;
 pub mod send;
 pub mod start;
+pub mod tail;
 pub mod take;
 pub mod terminate;
 pub mod trigger;
@@ -447,6 +449,30 @@ macro_rules! store_conformance {
                 kinds_do_not_know_of_each_other,
                 removing_one_removes_its_versions
             );
+            $crate::store_conformance!(@tail $fresh:
+                rows_of_all_instances_come_in_the_order_of_commits,
+                it_is_read_in_pages_and_goes_on_where_it_ended,
+                without_a_limit_only_the_end_is_told,
+                marks_are_left_out_and_rows_that_have_nothing_else,
+                the_status_is_that_of_now,
+                rows_of_instances_that_are_gone_are_left_out_and_their_numbers_not_used_again,
+                what_the_store_records_is_there_as_well,
+                whoever_listens_hears_that_something_was_recorded
+            );
+            $crate::store_conformance!(@chunk $fresh:
+                what_is_appended_reads_back_in_order,
+                one_step_is_read_from_a_place_on_in_pages,
+                an_append_leaves_no_history_and_does_not_touch_the_instance,
+                a_commit_stores_its_chunks_with_its_history,
+                an_append_is_fenced_like_a_commit,
+                the_first_chunk_of_an_attempt_takes_the_place_of_those_before,
+                a_chunk_of_an_earlier_attempt_comes_too_late,
+                the_same_place_again_changes_nothing,
+                a_whole_restart_takes_them_and_one_from_a_step_keeps_them,
+                the_next_run_keeps_them_until_its_own,
+                they_go_with_their_instance_and_their_rows_are_not_used_again,
+                whoever_listens_hears_of_every_stored_one
+            );
             $crate::store_conformance!(@hint $fresh:
                 a_hint_is_heard_only_after_its_effect_can_be_read,
                 a_hint_of_a_child_is_heard_only_after_the_child_can_be_read,
@@ -512,6 +538,8 @@ mod tests {
             include_str!("conformance/edit.rs"),
             include_str!("conformance/log.rs"),
             include_str!("conformance/document.rs"),
+            include_str!("conformance/tail.rs"),
+            include_str!("conformance/chunk.rs"),
         ];
         let written: Vec<&str> = sources
             .iter()

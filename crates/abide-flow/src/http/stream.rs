@@ -46,6 +46,13 @@ impl HttpStream {
     /// # Errors
     /// When the connection breaks, the answer is over its limit, or takes too long.
     pub async fn next(&mut self) -> Result<Option<String>, HttpError> {
+        let piece = self.read().await?;
+        self.whole.push_str(piece.as_deref().unwrap_or_default());
+        Ok(piece)
+    }
+
+    /// The same, for somebody who keeps the text.
+    async fn read(&mut self) -> Result<Option<String>, HttpError> {
         while !self.ended {
             let piece = match self.receive().await? {
                 Some(bytes) => self.text.push(&bytes),
@@ -55,11 +62,25 @@ impl HttpStream {
                 }
             };
             if !piece.is_empty() {
-                self.whole.push_str(&piece);
                 return Ok(Some(piece));
             }
         }
         Ok(None)
+    }
+
+    /// The answer without its body, and the pieces of that, as a stream that ends after an error.
+    pub(crate) fn split(
+        self,
+    ) -> (HttpResponse, impl Stream<Item = Result<String, HttpError>> + Send + use<>) {
+        let head = self.response_with(String::new());
+        let pieces = stream::unfold(Some(self), |state| async {
+            let mut source = state?;
+            match source.read().await {
+                Ok(piece) => piece.map(|piece| (Ok(piece), Some(source))),
+                Err(error) => Some((Err(error), None)),
+            }
+        });
+        (head, pieces)
     }
 
     /// The pieces, as a stream that ends after an error.
@@ -79,12 +100,13 @@ impl HttpStream {
     /// As [`HttpStream::next`].
     pub async fn finish(mut self) -> Result<HttpResponse, HttpError> {
         while self.next().await?.is_some() {}
-        Ok(HttpResponse {
-            status: self.status(),
-            headers: self.headers(),
-            body: self.whole.into(),
-            body_encoding: None,
-        })
+        let whole = std::mem::take(&mut self.whole);
+        Ok(self.response_with(whole))
+    }
+
+    fn response_with(&self, text: String) -> HttpResponse {
+        let (status, headers) = (self.status(), self.headers());
+        HttpResponse { status, headers, body: text.into(), body_encoding: None }
     }
 
     fn headers(&self) -> serde_json::Map<String, serde_json::Value> {

@@ -1,6 +1,8 @@
 //! What every route can reach.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use abide::{Engine, Handle, InstanceId, Timestamp};
 use abide_flow::Flows;
@@ -22,6 +24,7 @@ struct Parts {
     started_at: Timestamp,
     handlers: TimeoutHandlers,
     guard: Guard,
+    draining: AtomicBool,
 }
 
 impl App {
@@ -32,7 +35,17 @@ impl App {
         let started_at = engine.now();
         let handlers = TimeoutHandlers::default();
         let guard = Guard::new(&settings);
-        Self(Arc::new(Parts { engine, flows, settings, node_id, started_at, handlers, guard }))
+        let draining = AtomicBool::new(false);
+        Self(Arc::new(Parts {
+            engine,
+            flows,
+            settings,
+            node_id,
+            started_at,
+            handlers,
+            guard,
+            draining,
+        }))
     }
 
     /// The engine.
@@ -72,6 +85,19 @@ impl App {
             Ok(ready) => Ok(ready.tokens.are_any()),
             Err(broken) => Err(broken.to_string()),
         }
+    }
+
+    /// From now on `/readyz` says no, so that whoever balances load sends it elsewhere.
+    pub fn drain(&self) {
+        self.0.draining.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.0.draining.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn uptime(&self) -> Duration {
+        self.engine().now().since(self.0.started_at)
     }
 
     /// Who may do what.

@@ -27,7 +27,7 @@ type Answer = Result<Reply<InstanceView>, ApiError>;
 
 async fn shown(app: &App, instance: Instance) -> Answer {
     let handle = app.engine().get(&instance.id);
-    Ok(Reply(in_full(&handle, instance).await?))
+    Ok(Reply(in_full(app, &handle, instance).await?))
 }
 
 /// Nothing to say beside the path.

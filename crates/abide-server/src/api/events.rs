@@ -29,9 +29,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// An event to be published, in Abide's own JSON. `null` is the same as absent, except for the
 /// payload, where it is a value.
 #[derive(ToSchema)]
-#[schema(as = EventBody)]
+#[schema(as = PublishBody)]
 #[allow(dead_code, reason = "describes what `Publication::from_json` reads")]
-struct EventBody {
+struct PublishBody {
     /// Segments split at `.`.
     #[schema(example = "payment.received")]
     r#type: String,
@@ -70,7 +70,7 @@ struct VerdictList {
 /// (`ce-…` headers) or a batch (`application/cloudevents-batch+json`, answered with `verdicts`). The
 /// same source and id again is answered as the first time and changes nothing.
 #[utoipa::path(post, path = "/events", tag = "events", params(Publishing),
-    request_body(content((EventBody = "application/json"),
+    request_body(content((PublishBody = "application/json"),
         (serde_json::Value = "application/cloudevents+json"),
         (Vec<serde_json::Value> = "application/cloudevents-batch+json"))),
     responses((status = 202, description = "what came of it; `{verdicts: […]}` of a batch",
@@ -173,6 +173,7 @@ struct EventQuery {
     /// Behind this `seq`: the `nextCursor` of an answer.
     after: Option<i64>,
     /// `asc` (default): the oldest first; `desc`: the newest first.
+    #[param(inline)]
     order: Option<Order>,
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,

@@ -12,7 +12,8 @@ use parking_lot::Mutex;
 #[derive(Default)]
 pub(super) struct TimeoutHandlers(Mutex<HashMap<(Arc<str>, u32), Arc<Handlers>>>);
 
-type Handlers = HashMap<Arc<str>, Arc<str>>;
+/// By the step that waits.
+pub(super) type Handlers = HashMap<Arc<str>, Arc<str>>;
 
 impl TimeoutHandlers {
     /// The handlers of the document that an instance follows; none when it is no document.

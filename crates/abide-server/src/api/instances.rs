@@ -1,6 +1,6 @@
 //! Starting instances, finding them, and waiting for what they come to.
 
-use abide::{Filter, Handle, IfExists, InstanceKey, Json, Page, Start, Status};
+use abide::{Filter, Handle, IfExists, InstanceKey, Json, Page, Start, Status, Wait};
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,7 @@ use super::app::App;
 use super::body::{Asked, Reply};
 use super::error::ApiError;
 use super::params::{self, At, Params, Span};
+use super::subscriptions;
 use super::view::{FailureView, InstanceView, Moment};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -116,16 +117,25 @@ async fn start(
         Some(instance) => instance,
         None => handle.instance().await?,
     };
-    Ok((StatusCode::CREATED, Reply(in_full(&handle, instance).await?)))
+    Ok((StatusCode::CREATED, Reply(in_full(&app, &handle, instance).await?)))
 }
 
-/// An instance with its steps and waits.
+/// An instance with its steps and the waits of its current run, for answers to changes: what the waits
+/// nearly took is told to who asks for it.
 pub(super) async fn in_full(
+    app: &App,
     handle: &Handle,
     instance: abide::Instance,
 ) -> Result<InstanceView, ApiError> {
-    let (steps, waits) = (handle.steps().await?, handle.waits().await?);
-    Ok(InstanceView::from(instance).in_full(steps, &waits))
+    let (steps, waits) = (handle.steps().await?, waits(handle, &instance).await?);
+    let waits = subscriptions::of_one(app, &instance, &waits).await?;
+    Ok(InstanceView::from(instance).in_full(steps, waits))
+}
+
+async fn waits(handle: &Handle, instance: &abide::Instance) -> Result<Vec<Wait>, ApiError> {
+    let mut waits = handle.waits().await?;
+    waits.retain(|wait| wait.run == instance.run);
+    Ok(waits)
 }
 
 /// Several instances.
@@ -234,14 +244,17 @@ async fn list(
     }))
 }
 
-/// One instance, with its steps and waits
+/// One instance, with its steps and waits, and what the waits nearly took
 #[utoipa::path(get, path = "/instances/{id}", tag = "instances",
     params(("id" = String, Path, description = "the instance")),
     responses((status = 200, description = "the instance", body = InstanceView)))]
 async fn show(State(app): State<App>, At(id): At<String>) -> Result<Reply<InstanceView>, ApiError> {
     let handle = app.handle(&id)?;
     let instance = handle.instance().await?;
-    Ok(Reply(in_full(&handle, instance).await?))
+    let (steps, waits) = (handle.steps().await?, waits(&handle, &instance).await?);
+    let views = subscriptions::of_one(&app, &instance, &waits).await?;
+    let views = subscriptions::with_near_misses(&app, &waits, views).await?;
+    Ok(Reply(InstanceView::from(instance).in_full(steps, views)))
 }
 
 /// How long to wait.

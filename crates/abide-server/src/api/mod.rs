@@ -13,6 +13,7 @@ mod instances;
 mod meter;
 mod nodes;
 mod openapi;
+mod pages;
 mod params;
 mod records;
 mod sends;
@@ -22,10 +23,12 @@ mod subscriptions;
 mod tokens;
 mod triggers;
 mod view;
+mod webhook;
+mod webhooks;
 mod workflows;
 
 pub use app::App;
-pub use guard::{ConfiguredToken, NewToken, Scope, may_listen};
+pub use guard::{ConfiguredToken, NewToken, Scope, TokenTerms, make_token, may_listen};
 pub use openapi::openapi;
 
 use axum::Router;
@@ -47,6 +50,7 @@ fn v1() -> OpenApiRouter<App> {
         .merge(definitions::routes())
         .merge(triggers::routes())
         .merge(tokens::routes())
+        .merge(webhooks::routes())
 }
 
 /// The whole server as a service.
@@ -54,6 +58,7 @@ pub fn router(app: App) -> Router {
     let (routes, described) = OpenApiRouter::new().nest("/v1", v1()).split_for_parts();
     let routes = routes
         .merge(openapi::routes(described))
+        .merge(pages::routes())
         .fallback(error::no_such_route)
         .method_not_allowed_fallback(error::no_such_method);
     guard::before(routes, &app).with_state(app)

@@ -1,8 +1,9 @@
 //! Waits of all instances: who waits for what, what they nearly took, and changing them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use abide::{Error, InstanceId, Timestamp, Wait, WaitFilter, WaitStatus};
+use abide::{Error, Instance, InstanceId, Timestamp, Wait, WaitFilter, WaitStatus};
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -12,7 +13,7 @@ use utoipa_axum::routes;
 use super::app::App;
 use super::body::{Asked, Reply, present};
 use super::error::ApiError;
-use super::handlers::written_id;
+use super::handlers::{Handlers, written_id};
 use super::params::{self, At, Params};
 use super::view::{Moment, WaitView};
 
@@ -71,18 +72,15 @@ async fn list(
     let waits = app.engine().waits(filter).await?;
     let is_full = waits.len() == limit;
     let next_cursor = waits.last().filter(|_| is_full).map(|last| last.key.to_string());
-    let mut subscriptions = with_handlers(&app, &waits).await?;
+    let mut subscriptions = of_several(&app, &waits).await?;
     if of_one {
-        let both = waits.iter().zip(&mut subscriptions);
-        for (wait, view) in both.filter(|(wait, _)| wait.status == WaitStatus::Active) {
-            *view = view.clone().with_near_misses(app.engine().near_misses(&wait.id).await?);
-        }
+        subscriptions = with_near_misses(&app, &waits, subscriptions).await?;
     }
     Ok(Reply(SubscriptionList { subscriptions, next_cursor }))
 }
 
-/// Waits with the steps that follow when they give up.
-pub(super) async fn with_handlers(app: &App, waits: &[Wait]) -> Result<Vec<WaitView>, ApiError> {
+/// Waits of several instances.
+async fn of_several(app: &App, waits: &[Wait]) -> Result<Vec<WaitView>, ApiError> {
     let mut known = HashMap::new();
     let mut views = Vec::with_capacity(waits.len());
     for wait in waits {
@@ -90,16 +88,48 @@ pub(super) async fn with_handlers(app: &App, waits: &[Wait]) -> Result<Vec<WaitV
             let handlers = match app.engine().get(&wait.instance_id).instance().await {
                 Ok(instance) => app.handlers().of(app.flows(), &instance).await?,
                 // It was deleted a moment ago, past its retention.
-                Err(Error::InstanceNotFound { .. }) => Default::default(),
+                Err(Error::InstanceNotFound { .. }) => Arc::default(),
                 Err(error) => return Err(error.into()),
             };
             known.insert(wait.instance_id.clone(), handlers);
         }
-        let handler =
-            known.get(&wait.instance_id).and_then(|known| known.get(written_id(&wait.step)));
-        views.push(WaitView::new(wait).with_timeout_handler(handler.map(ToString::to_string)));
+        views.extend(known.get(&wait.instance_id).map(|handlers| view(wait, handlers)));
     }
     Ok(views)
+}
+
+/// Waits of one instance.
+pub(super) async fn of_one(
+    app: &App,
+    instance: &Instance,
+    waits: &[Wait],
+) -> Result<Vec<WaitView>, ApiError> {
+    let handlers = app.handlers().of(app.flows(), instance).await?;
+    Ok(waits.iter().map(|wait| view(wait, &handlers)).collect())
+}
+
+/// With the step that follows when it gives up.
+fn view(wait: &Wait, handlers: &Handlers) -> WaitView {
+    let handler = handlers.get(written_id(&wait.step));
+    WaitView::new(wait).with_timeout_handler(handler.map(ToString::to_string))
+}
+
+/// With what those that are active nearly took: a look into the log for each of them.
+pub(super) async fn with_near_misses(
+    app: &App,
+    waits: &[Wait],
+    views: Vec<WaitView>,
+) -> Result<Vec<WaitView>, ApiError> {
+    let mut full = Vec::with_capacity(views.len());
+    for (wait, view) in waits.iter().zip(views) {
+        let is_open = wait.status == WaitStatus::Active && !wait.entries().is_empty();
+        full.push(if is_open {
+            view.with_near_misses(app.engine().near_misses(&wait.id).await?)
+        } else {
+            view
+        });
+    }
+    Ok(full)
 }
 
 /// One subscription, with what it nearly took while it is active
@@ -118,12 +148,10 @@ async fn find(app: &App, id: &str) -> Result<Wait, ApiError> {
 }
 
 async fn in_full(app: &App, wait: Wait) -> Result<Reply<WaitView>, ApiError> {
-    let view = with_handlers(app, std::slice::from_ref(&wait)).await?.pop();
-    let view = view.unwrap_or_else(|| WaitView::new(&wait));
-    if wait.status != WaitStatus::Active {
-        return Ok(Reply(view));
-    }
-    Ok(Reply(view.with_near_misses(app.engine().near_misses(&wait.id).await?)))
+    let only = std::slice::from_ref(&wait);
+    let views = of_several(app, only).await?;
+    let view = with_near_misses(app, only, views).await?.pop();
+    Ok(Reply(view.unwrap_or_else(|| WaitView::new(&wait))))
 }
 
 /// What to change; what is absent stays.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::cli::StoreAt;
 use crate::error::Error;
+use crate::store_at::StoreAt;
 
 /// See the module.
 #[derive(Debug)]

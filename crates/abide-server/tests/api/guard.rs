@@ -50,7 +50,7 @@ impl Guarded {
 }
 
 /// Every operation of the API: method, path with names in place of parameters.
-fn operations() -> Vec<(Method, String)> {
+pub(crate) fn operations() -> Vec<(Method, String)> {
     let described = serde_json::to_value(abide_server::openapi()).unwrap();
     let mut all = Vec::new();
     for (path, item) in described["paths"].as_object().unwrap() {
@@ -314,4 +314,32 @@ async fn requests_that_only_wait_take_no_room() {
     let busy = world.get("/instances").await;
     assert_eq!(busy.headers["retry-after"], "1");
     world.get("/instances/x/result?timeout=1ms").await.refused(404, "WORKFLOW_NOT_FOUND");
+}
+
+#[tokio::test]
+async fn a_short_lived_token_in_the_address_reads_a_stream() {
+    let guarded = Guarded::new().await;
+    let start = json!({"id": "a-1", "input": {"amount": 1}});
+    let path = "/workflows/approve/instances";
+    guarded.as_who(Some(&guarded.write), Method::POST, path, start).await.with(201);
+    let made = guarded.as_who(Some(&guarded.read), Method::POST, "/access-tokens", json!({})).await;
+    assert_eq!(made.headers[header::CACHE_CONTROL], "no-store");
+    let token = made.with(201)["accessToken"].as_str().unwrap().to_owned();
+    for path in ["/instances/a-1/stream", "/instances/a-1/streams", "/stream"] {
+        let get = |query: String| guarded.world.request(Method::GET, &format!("{path}?{query}"));
+        // These go on as long as the instance does: their beginning is enough.
+        let opened = get(format!("access_token={token}")).send().await.unwrap();
+        assert_eq!(opened.status().as_u16(), 200, "{path}");
+        answer(get(String::new())).await.refused(401, "UNAUTHORIZED");
+        answer(get(format!("access_token={token}0"))).await.refused(401, "UNAUTHORIZED");
+    }
+    let elsewhere = guarded.world.get(format!("/instances/a-1?access_token={token}")).await;
+    elsewhere.refused(401, "UNAUTHORIZED");
+    let too_long = guarded.as_who(
+        Some(&guarded.read),
+        Method::POST,
+        "/access-tokens",
+        json!({"ttl": "1 day"}),
+    );
+    too_long.await.refused(400, "VALIDATION_ERROR");
 }

@@ -58,6 +58,7 @@ async fn a_subscription_has_every_field_and_tells_what_it_nearly_took() {
     let of_one = world.get("/subscriptions?instance=o-1").await.with(200);
     let by_id = world.get(format!("/subscriptions/{}", wait.as_str().unwrap())).await.with(200);
     assert_eq!(of_one["subscriptions"][0], by_id);
+    assert_eq!(world.get("/instances/o-1").await.with(200)["waits"][0], by_id);
     assert_eq!((&by_id["id"], &by_id["status"]), (&wait, &json!("active")));
     assert_eq!((&by_id["eventPattern"], &by_id["kind"]), (&json!("payment.*"), &json!("event")));
     assert_eq!(by_id["timeoutHandlerStepId"], "remind");

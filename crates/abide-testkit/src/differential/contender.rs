@@ -7,12 +7,12 @@ use std::sync::Arc;
 use abide::lifecycle::Control;
 use abide::store::{Claimed, Commit, Due, Epoch, IfExists, Started, Store};
 use abide::{
-    DocumentKind, Filter, InstanceId, InstanceKey, Listed, LogFilter, NewInstance, Page, Result,
-    Timestamp, Transition, WaitEdit, WaitFilter,
+    Append, ChunkFilter, DocumentKind, Filter, InstanceId, InstanceKey, Listed, LogFilter,
+    NewChunk, NewInstance, Page, Result, Timestamp, Transition, WaitEdit, WaitFilter,
 };
 
 use super::operation::{Known, Operation, Speaker};
-use super::view::{View, by_acceptance, ranked, without_keys};
+use super::view::{View, by_acceptance, flat, ranked, without_keys};
 use crate::Recorder;
 use crate::fixture::id;
 
@@ -46,6 +46,8 @@ impl Contender {
             Operation::Attach => words(store.attach(Arc::clone(&self.heard) as _).await),
             Operation::Start(batch, if_exists) => self.start(batch, if_exists).await,
             Operation::Commit(by, transition) => self.commit(&by, transition, known).await,
+            Operation::Append(by, chunk) => self.append(&by, chunk, known).await,
+            Operation::Chunks(id, filter, limit) => words(store.chunks(&id, filter, limit).await),
             Operation::Claim(id) => self.claim(&id, known).await,
             Operation::Release(by) => self.release(&by, known).await,
             Operation::Control(id, control) => words(store.control(&id, control).await),
@@ -113,6 +115,13 @@ impl Contender {
         words(self.store.commit(commit).await)
     }
 
+    async fn append(&self, by: &Speaker, chunk: NewChunk, known: &Known) -> String {
+        let (key, run) = known.get(&by.id);
+        let run = run.saturating_sub(by.runs_since);
+        let epoch = self.epoch(by, key);
+        words(self.store.append(Append { key, run, epoch, chunk }).await)
+    }
+
     async fn claim(&mut self, id: &InstanceId, known: &Known) -> String {
         let (key, _) = known.get(id);
         match self.store.claim(key).await {
@@ -175,11 +184,14 @@ impl Contender {
         let page = Page { limit: ALL, before: None };
         let instances = store.instances(Filter::default(), page).await.unwrap().instances;
         let (mut histories, mut buffers, mut outputs) = (vec![], vec![], vec![]);
+        let mut chunks = Vec::new();
         for instance in &instances {
             let id = &instance.id;
             histories.push((id.clone(), store.history(id, 0, ALL).await.unwrap()));
             buffers.push((id.clone(), store.buffer(id).await.unwrap()));
             outputs.push((id.clone(), store.outputs(id).await.unwrap()));
+            let all = ChunkFilter::All { after: 0 };
+            chunks.push((id.clone(), store.chunks(id, all, ALL).await.unwrap()));
         }
         let log = store.log(LogFilter { limit: ALL, ..LogFilter::default() }).await.unwrap();
         let mut takers = Vec::new();
@@ -197,6 +209,8 @@ impl Contender {
             waits: ranked(store.waits(WaitFilter::default()).await.unwrap()),
             buffers: by_acceptance(buffers),
             outputs,
+            chunks,
+            tail: flat(store.tail(0, ALL).await.unwrap()),
             log,
             takers,
             span: store.log_span().await.unwrap(),

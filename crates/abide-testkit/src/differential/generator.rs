@@ -8,8 +8,8 @@ use abide::history::{Entry, EntryKind, StepKind};
 use abide::lifecycle::Control;
 use abide::store::{Due, IfExists};
 use abide::{
-    End, Failure, Filter, InstanceId, InstanceKey, NewChild, NewInstance, Page, Park, Phase,
-    Status, Terminate, Timestamp, Transition,
+    ChunkFilter, End, Failure, Filter, InstanceId, InstanceKey, NewChild, NewChunk, NewInstance,
+    Page, Park, Phase, Status, StreamPosition, Terminate, Timestamp, Transition,
 };
 
 use super::operation::{Operation, Speaker};
@@ -46,7 +46,9 @@ impl Generator {
     }
 
     pub(super) fn operation(&mut self) -> Operation {
-        match self.random.u32(..290) {
+        match self.random.u32(..302) {
+            296.. => self.look_at_chunks(),
+            290.. => Operation::Append(self.speaker(), self.chunk()),
             180.. => self.log_operation(),
             100.. => self.event_operation(),
             0..10 => self.advance(),
@@ -107,6 +109,7 @@ impl Generator {
         }
         transition.park = self.one_in(2).then(|| self.park());
         transition.pause = self.one_in(10);
+        transition.chunks = (0..self.random.usize(..6) / 5).map(|_| self.chunk()).collect();
         transition.context = self.one_in(6).then(|| json(self.random.u8(..)));
         transition.end = self.one_in(9).then(|| self.end());
         for _ in 0..self.random.usize(..8).saturating_sub(5) {
@@ -119,6 +122,23 @@ impl Generator {
             transition.entries.push(&self.entry());
         }
         transition
+    }
+
+    fn chunk(&mut self) -> NewChunk {
+        let (attempt, index) = (self.random.u32(1..4), self.random.u32(..3));
+        let bytes = vec![self.random.alphanumeric() as u8; self.random.usize(..4)];
+        NewChunk { step: self.pick(&STEPS).into(), attempt, index, bytes: bytes.into() }
+    }
+
+    fn look_at_chunks(&mut self) -> Operation {
+        let filter = if self.one_in(2) {
+            ChunkFilter::All { after: self.random.i64(..20) }
+        } else {
+            let (run, attempt) = (self.random.u32(..3), self.random.u32(..4));
+            let from = StreamPosition { run, attempt, index: self.random.u32(..3) };
+            ChunkFilter::Step { step: self.pick(&STEPS).into(), from }
+        };
+        Operation::Chunks(self.busy_id(), filter, self.random.usize(1..5))
     }
 
     fn entry(&mut self) -> Entry {

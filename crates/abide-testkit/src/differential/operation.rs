@@ -7,8 +7,9 @@ use std::time::Duration;
 use abide::lifecycle::Control;
 use abide::store::{Due, IfExists};
 use abide::{
-    Delivery, DocumentKind, Filter, Instance, InstanceId, InstanceKey, Json, LogFilter,
-    LogRetention, NewInstance, Page, Publish, Timestamp, Transition, WaitEdit, WaitFilter,
+    ChunkFilter, Delivery, DocumentKind, Filter, Instance, InstanceId, InstanceKey, Json,
+    LogFilter, LogRetention, NewChunk, NewInstance, Page, Publish, Timestamp, Transition, WaitEdit,
+    WaitFilter,
 };
 
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub(super) enum Operation {
     Attach,
     Start(Vec<NewInstance>, IfExists),
     Commit(Speaker, Transition),
+    Append(Speaker, NewChunk),
+    Chunks(InstanceId, ChunkFilter, usize),
     Claim(InstanceId),
     Release(Speaker),
     Control(InstanceId, Control),

@@ -5,7 +5,8 @@ use std::fmt::Debug;
 use abide::history::Recorded;
 use abide::store::Due;
 use abide::{
-    Buffered, Document, Instance, InstanceId, InstanceKey, LogSpan, Logged, Output, Taker, Wait,
+    Buffered, Chunk, Document, Instance, InstanceId, InstanceKey, LogSpan, Logged, Output, Status,
+    Tail, TailRow, Taker, Wait,
 };
 
 #[derive(Default)]
@@ -15,6 +16,9 @@ pub(crate) struct View {
     pub(crate) waits: Vec<Wait>,
     pub(crate) buffers: Vec<(InstanceId, Vec<Buffered>)>,
     pub(crate) outputs: Vec<(InstanceId, Vec<Output>)>,
+    pub(crate) chunks: Vec<(InstanceId, Vec<Chunk>)>,
+    /// What the tail of all histories shows, entry by entry: how many make a row is left to the store.
+    pub(crate) tail: Vec<(InstanceId, Status, Recorded)>,
     pub(crate) log: Vec<Logged>,
     /// By number, of everything in the log.
     pub(crate) takers: Vec<(i64, Vec<Taker>)>,
@@ -34,6 +38,8 @@ impl View {
             .or_else(|| differ("waits", &self.waits, &other.waits))
             .or_else(|| differ("buffers", &self.buffers, &other.buffers))
             .or_else(|| differ("outputs", &self.outputs, &other.outputs))
+            .or_else(|| differ("chunks", &self.chunks, &other.chunks))
+            .or_else(|| differ("tail", &self.tail, &other.tail))
             .or_else(|| differ("log", &self.log, &other.log))
             .or_else(|| differ("takers", &self.takers, &other.takers))
             .or_else(|| differ("span of the log", &[self.span], &[other.span]))
@@ -42,6 +48,14 @@ impl View {
             .or_else(|| differ("due", &self.due, &other.due))
             .or_else(|| differ("hints", &self.hints, &other.hints))
     }
+}
+
+/// The entries of a tail, each with its instance.
+pub(super) fn flat(tail: Tail) -> Vec<(InstanceId, Status, Recorded)> {
+    let entries = |TailRow { id, status, recorded, .. }| {
+        recorded.into_iter().map(move |entry| (InstanceId::clone(&id), status, entry))
+    };
+    tail.rows.into_iter().flat_map(entries).collect()
 }
 
 /// Waits with their rank in place of their key, which is the store's own.

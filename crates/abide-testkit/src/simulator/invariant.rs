@@ -26,7 +26,7 @@ pub(super) struct Scene<'a> {
 
 type Invariant = fn(&Scene<'_>) -> Result<(), String>;
 
-const INVARIANTS: [(&str, Invariant); 13] = [
+const INVARIANTS: [(&str, Invariant); 14] = [
     ("1: acknowledged means durable", event::acknowledged_is_durable),
     ("4: only a crash interrupts a step", life::interrupted_by_crashes),
     ("5: an event meets a wait exactly once", event::meets_once),
@@ -37,6 +37,7 @@ const INVARIANTS: [(&str, Invariant); 13] = [
     ("6: what was published before the deadline wins", log::deadline_decides),
     ("7: history numbers are contiguous and never reset", life::contiguous_history),
     ("7: what is written stays written", life::history_only_grows),
+    ("attempts of a stream are never mixed", life::one_attempt_of_each_stream),
     ("8: a finished instance owns nothing that is open", life::finished_owns_nothing),
     ("8: a parked instance has a wait, a timer or a child", life::parked_has_a_reason),
     ("9: replay gives the same next action", life::replays_alike),

@@ -1,7 +1,7 @@
 //! Looking at the disk of a simulated world.
 
 use abide::store::Store;
-use abide::{Filter, LogFilter, Page, Timestamp, WaitFilter, WaitStatus};
+use abide::{ChunkFilter, Filter, LogFilter, Page, Timestamp, WaitFilter, WaitStatus};
 
 use super::traffic::at_once;
 use crate::MemoryStore;
@@ -16,6 +16,8 @@ pub(super) fn at(disk: &MemoryStore) -> View {
         let id = &instance.id;
         view.histories.push((id.clone(), at_once(disk.history(id, 0, usize::MAX)).unwrap()));
         view.buffers.push((id.clone(), at_once(disk.buffer(id)).unwrap()));
+        let chunks = at_once(disk.chunks(id, ChunkFilter::All { after: 0 }, usize::MAX));
+        view.chunks.push((id.clone(), chunks.unwrap()));
     }
     view.waits = at_once(disk.waits(WaitFilter::default())).unwrap();
     view.span = at_once(disk.log_span()).unwrap();

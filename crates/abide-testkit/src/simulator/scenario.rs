@@ -21,6 +21,7 @@ mod publish;
 mod published;
 mod queue;
 mod race;
+mod stream;
 mod together;
 mod triggered;
 
@@ -82,6 +83,9 @@ pub(super) const ALL: &[Scenario] = &[
     Scenario { name: "trigger-starts-once", plan: triggered::once },
     Scenario { name: "trigger-collects", plan: triggered::batch },
     Scenario { name: "trigger-cancels", plan: triggered::cancel },
+    Scenario { name: "streaming-step", plan: stream::crash },
+    Scenario { name: "stream-vs-restart", plan: stream::restart },
+    Scenario { name: "stream-vs-restart-from-step", plan: stream::restart_from },
     Scenario { name: "random-program", plan: program::random },
 ];
 

@@ -198,6 +198,7 @@ impl World {
                 config.timers_horizon = habits.timers_horizon;
                 // What ended and what was published stays, so that it can be looked at.
                 config.instances_retention = None;
+                config.stream_group_interval = Duration::ZERO;
                 config.events_retention = None;
                 config.events_max_bytes = None;
             });

@@ -52,6 +52,8 @@ impl TestEngineBuilder {
         let mut config = Config::default();
         // Months pass in a moment: a test wants to look at what ended in the first of them.
         config.instances_retention = None;
+        // The clock stands still while a step runs: what it streams is stored at once.
+        config.stream_group_interval = Duration::ZERO;
         Self {
             workflows: Vec::new(),
             steps: Steps::default(),

@@ -270,6 +270,12 @@ impl Engine {
         &self.inner.store
     }
 
+    /// Whether it takes work: it was neither shut down nor is it about to be.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        !self.inner.is_shutting_down()
+    }
+
     /// How many instances are in memory.
     #[must_use]
     pub fn resident(&self) -> usize {

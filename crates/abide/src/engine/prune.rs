@@ -48,7 +48,10 @@ pub(super) async fn serve(engine: Weak<Inner>) {
             if inner.is_killed() {
                 return;
             }
-            if let Err(error) = prune(&inner).await {
+            // Whoever stops the engine may close the store at once.
+            if let Err(error) = prune(&inner).await
+                && !inner.is_killed()
+            {
                 tracing::warn!(%error, "pruning failed, trying again later");
             }
             let clock = &inner.env.clock;

@@ -23,6 +23,8 @@ pub(crate) enum Hold {
     Start,
     /// Starts are written, but the answer is still on its way.
     StartAnswer,
+    /// Chunks are not yet written.
+    Append,
     /// Commits are not yet written.
     Commit,
     /// Commits of this instance are not yet written.
@@ -156,7 +158,11 @@ impl Store for SlowStore {
     }
 
     fn append(&self, append: Append) -> Answer<Committed> {
-        self.inner.append(append)
+        let (inner, pass) = (Arc::clone(&self.inner), self.pass(&[Hold::Append]));
+        Box::pin(async move {
+            pass.await;
+            inner.append(append).await
+        })
     }
 
     fn chunks(&self, id: &InstanceId, filter: ChunkFilter, limit: usize) -> Answer<Vec<Chunk>> {

@@ -13,6 +13,7 @@ mod cors;
 mod keys;
 mod listening;
 mod need;
+mod offline;
 mod origin;
 mod request_id;
 mod room;
@@ -24,9 +25,11 @@ mod token;
 mod tokens;
 
 pub use listening::may_listen;
+pub use offline::{TokenTerms, make_token};
 pub use scope::Scope;
 pub use token::{ConfiguredToken, NewToken};
 
+pub(super) use keys::{from_hex, hex};
 pub(super) use token::Token;
 pub(super) use tokens::Tokens;
 

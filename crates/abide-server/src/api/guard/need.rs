@@ -18,8 +18,8 @@ pub(super) enum Need {
 /// Pages and probes, which say nothing about instances.
 const OPEN: &[&str] = &[
     "/",
-    "/page.js",
-    "/page.css",
+    "/home.js",
+    "/pages.css",
     "/docs",
     "/docs/docs.js",
     "/healthz",

@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
@@ -40,7 +40,10 @@ pub(super) async fn layer(State(app): State<App>, mut request: Request, next: Ne
     .await;
     let route = route.as_ref().map(MatchedPath::as_str);
     app.guard().meter.count(&method, route, response.status());
-    response.headers_mut().insert(request_id::NAME, id);
+    let headers = response.headers_mut();
+    headers.insert(request_id::NAME, id);
+    // No browser shall take an answer for something else than it says.
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
 

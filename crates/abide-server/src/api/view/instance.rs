@@ -1,6 +1,6 @@
 //! One execution of a workflow.
 
-use abide::{Instance, Json, StepRecord, Wait};
+use abide::{Instance, Json, StepRecord};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -83,10 +83,8 @@ impl From<Instance> for InstanceView {
 
 impl InstanceView {
     /// With the steps and waits of the current run.
-    pub(crate) fn in_full(mut self, steps: Vec<StepRecord>, waits: &[Wait]) -> Self {
-        let run = self.run;
-        let of_this_run = waits.iter().filter(|wait| wait.run == run);
-        self.waits = Some(of_this_run.map(WaitView::new).collect());
+    pub(crate) fn in_full(mut self, steps: Vec<StepRecord>, waits: Vec<WaitView>) -> Self {
+        self.waits = Some(waits);
         self.steps = Some(steps.into_iter().map(Into::into).collect());
         self
     }

@@ -18,4 +18,4 @@ pub(super) use instance::InstanceView;
 pub(super) use moment::Moment;
 pub(super) use step::StepView;
 pub(super) use verdict::{TriggerFailedView, VerdictView};
-pub(super) use wait::{NearMissView, WaitView};
+pub(super) use wait::WaitView;

@@ -42,6 +42,22 @@ pub(super) fn finished_owns_nothing(scene: &Scene<'_>) -> Result<(), String> {
     Ok(())
 }
 
+pub(super) fn one_attempt_of_each_stream(scene: &Scene<'_>) -> Result<(), String> {
+    for (id, chunks) in &scene.view.chunks {
+        for chunk in chunks {
+            let own = chunks.iter().filter(|other| other.step == chunk.step);
+            for (index, other) in (0..).zip(own) {
+                let (one, two) = (chunk.position, other.position);
+                let together = (one.run, one.attempt) == (two.run, two.attempt);
+                ensure(together && two.index == index, || {
+                    format!("{} of {id} has chunk {two} beside {one}, at place {index}", chunk.step)
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn parked_has_a_reason(scene: &Scene<'_>) -> Result<(), String> {
     let view = scene.view;
     for parked in &view.instances {

@@ -15,7 +15,6 @@ use crate::status::Status;
 use crate::tail::{Cursor, Tail, TailRow};
 
 use super::Place;
-use super::kept::Reach;
 
 /// Rows that are read at once from the store, for somebody who came back.
 const PAGE: usize = 256;
@@ -55,6 +54,7 @@ impl WatchAll {
             place: inner.env.feed.enter(None),
             inner: Arc::clone(inner),
             after,
+            came_at: None,
             at: None,
             is_catching_up: false,
             ready: VecDeque::new(),
@@ -83,6 +83,8 @@ struct Reader {
     inner: Arc<Inner>,
     /// What it came with.
     after: Option<Cursor>,
+    /// Where the history ended when it came.
+    came_at: Option<i64>,
     /// Up to where it was given everything, once it is known where it began.
     at: Option<Cursor>,
     /// Whether it came back and is given from the store what it missed.
@@ -95,6 +97,8 @@ struct Reader {
 enum Next {
     /// Rows that are kept.
     Kept(Vec<Arc<TailRow>>),
+    /// Where the history ends: from now on, what comes is kept.
+    Now,
     /// What the store has after a row.
     Store(Cursor),
     /// Nothing, for now.
@@ -117,6 +121,7 @@ impl Reader {
 
     async fn look(&mut self) -> Result<()> {
         match self.find()? {
+            Next::Now => self.came_at = Some(self.inner.store.tail(i64::MAX, 0).await?.head),
             Next::Kept(rows) => rows.iter().for_each(|row| self.give(row)),
             Next::Store(Cursor { row, .. }) => {
                 let Tail { rows, head } = self.inner.store.tail(row - 1, PAGE).await?;
@@ -136,10 +141,11 @@ impl Reader {
         if readers.stopped {
             return Err(Error::ShutDown);
         }
-        let Some(reach) = readers.kept.reach() else { return Ok(Next::Nothing) };
+        let Some(base) = readers.kept.base() else { return Ok(Next::Nothing) };
+        let Some(now) = self.came_at else { return Ok(Next::Now) };
         let at = self.at.unwrap_or_else(|| {
             let look_back = self.inner.env.config.feed_look_back;
-            let (at, catching_up) = begin(self.after, reach, look_back);
+            let (at, catching_up) = begin(self.after, base, now, look_back);
             self.is_catching_up = catching_up;
             if let Some(from) = self.after.filter(|after| *after != at) {
                 self.ready.push_back(Fed::Gap { from, to: at });
@@ -147,7 +153,7 @@ impl Reader {
             at
         });
         self.at = Some(at);
-        if at.row >= reach.base {
+        if at.row >= base {
             self.is_catching_up = false;
             let rows = readers.kept.after(at);
             return Ok(if rows.is_empty() { Next::Nothing } else { Next::Kept(rows) });
@@ -156,7 +162,7 @@ impl Reader {
             return Ok(Next::Store(at));
         }
         // It was too slow.
-        let to = Cursor::behind(reach.base);
+        let to = Cursor::behind(base);
         self.ready.push_back(Fed::Gap { from: at, to });
         self.at = Some(to);
         Ok(Next::Nothing)
@@ -181,12 +187,12 @@ impl Reader {
 }
 
 /// Where a reader begins, and whether it has to catch up from the store.
-fn begin(after: Option<Cursor>, Reach { base, head }: Reach, look_back: i64) -> (Cursor, bool) {
+fn begin(after: Option<Cursor>, base: i64, now: i64, look_back: i64) -> (Cursor, bool) {
     match after {
-        Some(after) if after.row > head => (Cursor::behind(head), false),
+        Some(after) if after.row > now => (Cursor::behind(now), false),
         Some(after) if after.row >= base => (after, false),
-        Some(after) if head - after.row <= look_back => (after, true),
+        Some(after) if now - after.row <= look_back => (after, true),
         Some(_) => (Cursor::behind(base), false),
-        None => (Cursor::behind(head), false),
+        None => (Cursor::behind(now), false),
     }
 }

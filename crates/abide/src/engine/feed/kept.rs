@@ -16,36 +16,29 @@ pub(super) struct Kept {
     max_bytes: usize,
     rows: VecDeque<Arc<TailRow>>,
     bytes: usize,
-    /// Where the history ends, once that is known; and the last row that is not kept: every row between
-    /// them is here.
-    reach: Option<Reach>,
-}
-
-/// From where to where rows are kept.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Reach {
-    pub(super) base: i64,
-    pub(super) head: i64,
+    /// The last row that is not kept, once it is known where the history ends: everything after it that was
+    /// read is here.
+    base: Option<i64>,
 }
 
 impl Kept {
     pub(super) fn new(config: &Config) -> Self {
         let (max_rows, max_bytes) = (config.feed_keep, config.feed_max_bytes);
-        Self { max_rows, max_bytes, rows: VecDeque::new(), bytes: 0, reach: None }
+        Self { max_rows, max_bytes, rows: VecDeque::new(), bytes: 0, base: None }
     }
 
     pub(super) fn begin(&mut self, head: i64) {
         self.forget();
-        self.reach = Some(Reach { base: head, head });
+        self.base = Some(head);
     }
 
     pub(super) fn forget(&mut self) {
         self.rows = VecDeque::new();
-        (self.bytes, self.reach) = (0, None);
+        (self.bytes, self.base) = (0, None);
     }
 
-    pub(super) fn reach(&self) -> Option<Reach> {
-        self.reach
+    pub(super) fn base(&self) -> Option<i64> {
+        self.base
     }
 
     /// Takes in what came up to `head`, if anybody wants it.
@@ -53,8 +46,6 @@ impl Kept {
         if !is_wanted {
             return self.begin(head);
         }
-        let Some(reach) = &mut self.reach else { return };
-        reach.head = head;
         for row in rows {
             self.bytes += size(&row);
             self.rows.push_back(Arc::new(row));
@@ -62,7 +53,7 @@ impl Kept {
                 && let Some(oldest) = self.rows.pop_front()
             {
                 self.bytes -= size(&oldest);
-                reach.base = oldest.row;
+                self.base = Some(oldest.row);
             }
         }
     }
@@ -116,12 +107,12 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_rows_go_and_the_reach_says_so() {
+    fn the_oldest_rows_go_and_the_base_says_so() {
         let mut kept = kept(2, usize::MAX);
         kept.take_in(vec![row(11, ""), row(12, "")], 13, true);
-        assert_eq!(kept.reach(), Some(Reach { base: 10, head: 13 }));
+        assert_eq!(kept.base(), Some(10));
         kept.take_in(vec![row(14, "")], 14, true);
-        assert_eq!(kept.reach(), Some(Reach { base: 11, head: 14 }));
+        assert_eq!(kept.base(), Some(11));
         assert_eq!((after(&kept, 10), after(&kept, 12)), (vec![12, 14], vec![14]));
     }
 
@@ -130,14 +121,14 @@ mod tests {
         let mut kept = kept(99, 25);
         kept.take_in(vec![row(11, "0123456789"), row(12, "0123456789")], 12, true);
         kept.take_in(vec![row(13, "0123456789")], 13, true);
-        assert_eq!(kept.reach(), Some(Reach { base: 11, head: 13 }));
+        assert_eq!(kept.base(), Some(11));
     }
 
     #[test]
     fn nothing_is_kept_for_nobody() {
         let mut kept = kept(99, usize::MAX);
         kept.take_in(vec![row(11, "")], 12, false);
-        assert_eq!(kept.reach(), Some(Reach { base: 12, head: 12 }));
+        assert_eq!(kept.base(), Some(12));
         assert!(after(&kept, 0).is_empty());
     }
 }

@@ -1,32 +1,6 @@
-//! The binary as a user meets it.
+//! Commands that need no server: demo, bench, validate.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-use std::path::Path;
-use std::process::{Command, Output};
-
-fn abide(arguments: &[&str]) -> Output {
-    let program = env!("CARGO_BIN_EXE_abide");
-    Command::new(program).args(arguments).env_remove("RUST_LOG").output().unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    let (out, err) = (&output.stdout, &output.stderr);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(err));
-    String::from_utf8(out.clone()).unwrap()
-}
-
-/// Runs what must fail, and answers what it said about that.
-fn refusal(arguments: &[&str]) -> String {
-    let output = abide(arguments);
-    assert!(!output.status.success(), "{arguments:?} was accepted");
-    assert!(output.stdout.is_empty(), "{arguments:?} failed and wrote to stdout");
-    String::from_utf8(output.stderr).unwrap()
-}
-
-fn path(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
+use crate::program::{abide, path, refusal, stdout};
 
 #[test]
 fn demo_shows_the_kill_and_every_step_takes_effect_once() {

@@ -1,0 +1,16 @@
+//! The binary as a user meets it.
+
+#![allow(clippy::unwrap_used, reason = "a test that can't get what it needs has failed")]
+#![allow(clippy::panic, reason = "a test fails by panicking")]
+
+mod commands;
+mod config;
+mod dev;
+mod guide;
+mod lines;
+mod program;
+mod serve;
+mod server;
+mod token;
+mod tools;
+mod watch;
