@@ -13,7 +13,7 @@ use crate::error::Error;
 use super::reading::Reading;
 use super::subscriber::Mix;
 use super::{
-    among, deadlines, events, fanout, index, long, parked, publish, ready, reopened, steps, timers,
+    among, deadlines, events, fanout, flow, index, long, parked, publish, ready, reopened, steps, timers,
     wake, yardstick,
 };
 
@@ -23,6 +23,7 @@ pub(crate) enum Probe {
     Yardsticks { lasting: Duration },
     Steps { in_flight: usize, extent: Extent },
     Long { steps: usize },
+    Flow { in_flight: usize, extent: Extent },
     Timers { count: usize, over: Duration },
     Parked { kind: Kind, count: usize },
     Ready { parked: usize },
@@ -41,6 +42,21 @@ pub(crate) enum Probe {
 pub(crate) enum Extent {
     Time { warm_up: Duration, measured: Duration },
     Instances { warm_up: usize, measured: usize },
+}
+
+impl Extent {
+    /// One of so many parts, none of which is nothing.
+    pub(crate) fn part(self, of: u32) -> Self {
+        let share = |count: usize| count.div_ceil(usize::try_from(of).unwrap_or(1));
+        match self {
+            Self::Time { warm_up, measured } => {
+                Self::Time { warm_up: warm_up / of, measured: measured / of }
+            }
+            Self::Instances { warm_up, measured } => {
+                Self::Instances { warm_up: share(warm_up), measured: share(measured) }
+            }
+        }
+    }
 }
 
 /// What parked instances do.
@@ -62,6 +78,7 @@ impl Probe {
             Self::Yardsticks { lasting } => yardstick::measure(file, lasting),
             Self::Steps { in_flight, extent } => steps::measure(file, in_flight, extent).await,
             Self::Long { steps } => long::measure(file, steps).await,
+            Self::Flow { in_flight, extent } => flow::measure(file, in_flight, extent).await,
             Self::Timers { count, over } => timers::measure(file, count, over).await,
             Self::Parked { kind, count } => parked::measure(file, kind, count).await,
             Self::Ready { parked } => ready::measure(file, parked).await,
@@ -83,6 +100,7 @@ impl Probe {
         match self {
             Self::Yardsticks { .. } => "yardsticks",
             Self::Steps { .. } | Self::Long { .. } => "steps",
+            Self::Flow { .. } => "flow",
             Self::Timers { .. } => "timers",
             Self::Index { .. }
             | Self::Publish { .. }
@@ -99,9 +117,9 @@ impl Probe {
     pub(crate) fn case(&self) -> String {
         match self {
             Self::Yardsticks { .. } => "plain SQLite".to_owned(),
-            Self::Steps { in_flight, .. } | Self::Events { in_flight, .. } => {
-                format!("{in_flight} in flight")
-            }
+            Self::Steps { in_flight, .. }
+            | Self::Events { in_flight, .. }
+            | Self::Flow { in_flight, .. } => format!("{in_flight} in flight"),
             Self::Long { steps } => format!("one instance of {steps} steps"),
             Self::Timers { count, over } => {
                 format!("{count} due evenly over {} s", over.as_secs_f64())
