@@ -93,9 +93,8 @@ async fn one(engine: Engine, workflow: &str) -> Result<Duration, Error> {
 fn report(documents: &[Load], rust: &[Load]) -> Vec<Reading> {
     let median = |turns: &[Load], of: fn(&Load) -> f64| Samples::new(turns.iter().map(of)).median();
     let steps = |turns| STEPS * median(turns, Load::per_second);
-    let quotients = documents.iter().zip(rust).map(|(ours, theirs)| {
-        ours.per_second() / theirs.per_second()
-    });
+    let quotients =
+        documents.iter().zip(rust).map(|(ours, theirs)| ours.per_second() / theirs.per_second());
     let mut readings = vec![
         Reading::new("stepsPerSecond", steps(documents), Unit::PerSecond),
         Reading::new("rustStepsPerSecond", steps(rust), Unit::PerSecond),

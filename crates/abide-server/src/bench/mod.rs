@@ -202,9 +202,9 @@ fn plan(args: &BenchArgs) -> Vec<Probe> {
 }
 
 /// What was asked for, or what is usual.
-fn in_flight(args: &BenchArgs, usual: &[usize]) -> impl Iterator<Item = usize> {
+fn in_flight<'a>(args: &'a BenchArgs, usual: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
     let asked = if args.in_flight.is_empty() { usual } else { &args.in_flight };
-    asked.to_vec().into_iter()
+    asked.iter().copied()
 }
 
 fn plan_match(args: &BenchArgs, plan: &mut Vec<Probe>) {

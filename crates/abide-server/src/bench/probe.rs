@@ -13,8 +13,8 @@ use crate::error::Error;
 use super::reading::Reading;
 use super::subscriber::Mix;
 use super::{
-    among, deadlines, events, fanout, flow, index, long, parked, publish, ready, reopened, steps, timers,
-    wake, yardstick,
+    among, deadlines, events, fanout, flow, index, long, parked, publish, ready, reopened, steps,
+    timers, wake, yardstick,
 };
 
 /// See the module. Goes to the process as JSON.
