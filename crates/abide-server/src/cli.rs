@@ -42,6 +42,14 @@ pub(crate) struct ValidateArgs {
     /// YAML or JSON documents
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// Also tell how many of the instances that run older versions could go on with the documents,
+    /// and what stands in the way of the others
+    #[arg(long)]
+    pub(crate) against_running: bool,
+    /// The database of those instances; a server may be using it
+    #[arg(long, value_name = "sqlite:FILE", default_value = "sqlite:abide.db")]
+    #[arg(requires = "against_running")]
+    pub(crate) store: StoreAt,
     /// JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -151,7 +159,7 @@ impl FromStr for StoreAt {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.strip_prefix("sqlite:") {
             Some(file) if !file.is_empty() => Ok(Self { file: file.into() }),
-            _ => Err("write sqlite:FILE; no other store can be measured yet".to_owned()),
+            _ => Err("write sqlite:FILE; there is no other store yet".to_owned()),
         }
     }
 }

@@ -18,6 +18,7 @@ mod fanouts;
 mod file;
 mod inbox;
 mod log;
+mod look;
 mod lookbacks;
 mod options;
 mod outputs;
@@ -34,6 +35,7 @@ mod waiting;
 mod waits;
 mod writer;
 
+pub use look::Look;
 pub use options::Options;
 pub use stats::Stats;
 pub use store::SqliteStore;
