@@ -142,6 +142,37 @@ pub enum Kind {
     Fail(Fail),
 }
 
+impl Kind {
+    /// What documents call it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Http(_) => "http",
+            Self::Sleep(_) => "sleep",
+            Self::SleepUntil(_) => "sleepUntil",
+            Self::WaitForEvent(_) => "waitForEvent",
+            Self::WaitForSignal(_) => "waitForSignal",
+            Self::Receive(_) => "receive",
+            Self::Send(_) => "send",
+            Self::SendEvent(_) => "sendEvent",
+            Self::Publish(_) => "publish",
+            Self::SetOutput(_) => "setOutput",
+            Self::GetOutput(_) => "getOutput",
+            Self::Emit(_) => "emit",
+            Self::Set(_) => "set",
+            Self::Call(_) => "call",
+            Self::Tool(_) => "tool",
+            Self::Parallel(_) => "parallel",
+            Self::Race(_) => "race",
+            Self::ForEach(_) => "forEach",
+            Self::Switch(_) => "switch",
+            Self::Workflow(_) => "workflow",
+            Self::Return(_) => "return",
+            Self::Fail(_) => "fail",
+        }
+    }
+}
+
 /// Steps one after the other, beside others.
 pub type Branch = Vec<Arc<Step>>;
 

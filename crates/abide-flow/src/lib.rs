@@ -11,6 +11,7 @@ mod declared;
 mod equipment;
 mod field;
 mod finding;
+mod fit;
 mod flow;
 mod flows;
 mod format_schema;
@@ -28,6 +29,7 @@ mod tree;
 pub use action::Actions;
 pub use equipment::Equipment;
 pub use field::{Field, Unresolved};
+pub use fit::{Fit, Misfit};
 pub use flow::{
     Branch, Call, Case, Defaults, Emit, EventTaken, Fail, Flow, ForEach, GetOutput, Http, Kind,
     Mapped, Publish, Receive, RetryRule, Send, SendEvent, Sending, SetOutput, StartChild, Step,

@@ -73,6 +73,14 @@ pub(crate) struct ValidateArgs {
     /// YAML or JSON documents
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// Also tell how many of the instances that run older versions could go on with the documents,
+    /// and what stands in the way of the others
+    #[arg(long)]
+    pub(crate) against_running: bool,
+    /// The database of those instances; a server may be using it
+    #[arg(long, value_name = "sqlite:FILE", default_value = "sqlite:abide.db")]
+    #[arg(requires = "against_running")]
+    pub(crate) store: StoreAt,
     /// JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -103,6 +111,7 @@ than about Abide. Targets that are missed are marked; they do not change the exi
 Examples:
   abide bench steps
   abide bench steps --in-flight 64 --seconds 10 --repeat 3
+  abide bench flow --repeat 3
   abide bench parked --instances 10000
   abide bench events --repeat 3
   abide bench wake --instances 10000
@@ -121,15 +130,15 @@ pub(crate) struct BenchArgs {
     /// JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// steps: how many instances at once, one measurement for each
-    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,64,256,1024")]
-    #[arg(value_parser = positive)]
+    /// steps, flow: how many instances at once, one measurement for each [default: steps
+    /// 1,64,256,1024, flow 64]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = positive)]
     pub(crate) in_flight: Vec<usize>,
-    /// steps, events: how long to measure [default: 5]; wake, match: how long before the storm
+    /// steps, flow, events: how long to measure [default: 5]; wake, match: how long before the storm
     /// [default: 5]; timers: over how long they fall due [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) seconds: Option<f64>,
-    /// steps, events: measure so many instead of a time; events: so many evicted; timers, parked,
+    /// steps, flow, events: measure so many instead of a time; events: so many evicted; timers, parked,
     /// wake, match: so many [default: 100000]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) instances: Option<usize>,
@@ -143,6 +152,8 @@ pub(crate) struct BenchArgs {
 pub(crate) enum Workload {
     /// Throughput and latency of a workflow of 5 trivial steps, and the cost of a 10 000th step
     Steps,
+    /// A document of 5 `set` steps against the same workflow in Rust
+    Flow,
     /// How soon an event takes effect: alone, with 64 in flight, and on one instance among very many
     Events,
     /// 100 000 instances woken at once by events, and 100 000 deadlines that pass at once

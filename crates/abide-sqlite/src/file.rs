@@ -104,7 +104,7 @@ fn tune_writer(connection: &Connection) -> rusqlite::Result<String> {
 
 /// Refuses a file that is no database or lost its end. SQLite itself would notice only when it
 /// happens to read a page that is gone.
-fn check_whole(path: &Path) -> Result<()> {
+pub(crate) fn check_whole(path: &Path) -> Result<()> {
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -19,6 +19,7 @@ mod fanouts;
 mod file;
 mod inbox;
 mod log;
+mod look;
 mod lookbacks;
 mod options;
 mod outputs;
@@ -36,6 +37,7 @@ mod waiting;
 mod waits;
 mod writer;
 
+pub use look::Look;
 pub use options::Options;
 pub use stats::Stats;
 pub use store::SqliteStore;

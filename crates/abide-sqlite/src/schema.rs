@@ -40,6 +40,26 @@ pub(crate) fn migrate(connection: &mut Connection, migrations: &[&str]) -> Resul
     Ok(())
 }
 
+/// Refuses a file that is not at the newest schema; for those who may not change it.
+pub(crate) fn check(connection: &Connection) -> Result<()> {
+    let found: i64 = connection
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .map_err(|error| to_caller(&error))?;
+    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    match found {
+        0 => Err(Error::corrupt("the file is no database of Abide")),
+        _ if found > known => Err(Error::NewerSchema { found, known }),
+        _ if found < known => {
+            let message = format!(
+                "schema version {found} is older than {known}, which this program reads; an engine \
+                 that opens the database brings it up to date"
+            );
+            Err(Error::Invalid { what: "database".into(), message })
+        }
+        _ => Ok(()),
+    }
+}
+
 fn is_used(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", [], |row| row.get(0))
 }

@@ -169,6 +169,21 @@ async fn outputs_are_replaced_and_meet_waits_before_and_after() {
 }
 
 #[tokio::test]
+async fn an_output_meets_who_waited_for_it_before_the_store_was_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("abide.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    let b = start(&store, "b").await;
+    store.commit(commit(b, reaches(vec![waits_for_output("early", "a", "k")]))).await.unwrap();
+    store.close().await.unwrap();
+
+    let store = SqliteStore::open(&path).await.unwrap();
+    let a = start(&store, "a").await;
+    store.commit(commit(a, sets("k", "one"))).await.unwrap();
+    assert_eq!(met(&store, "early").await, "fulfilled");
+}
+
+#[tokio::test]
 async fn a_message_goes_with_the_commit_that_sends_it_or_not_at_all() {
     let store = SqliteStore::open_temporary().await.unwrap();
     let (a, b) = (start(&store, "a").await, start(&store, "b").await);

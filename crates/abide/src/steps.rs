@@ -119,6 +119,12 @@ fn is_about_a_step(entry: EntryKind) -> bool {
 }
 
 impl StepRecord {
+    /// The steps of the last run of a history, in order of start.
+    #[must_use]
+    pub fn of(history: &[Recorded]) -> Vec<Self> {
+        fold(history)
+    }
+
     fn apply(&mut self, recorded: &Recorded) {
         let entry = &recorded.entry;
         if let Some(attempt) = entry.attempt.filter(|_| entry.entry != EntryKind::RetryScheduled) {

@@ -10,6 +10,7 @@ mod events;
 mod fanout;
 mod figure;
 mod fill;
+mod flow;
 mod http;
 mod index;
 mod listed;
@@ -62,6 +63,12 @@ const YARDSTICK: Duration = Duration::from_secs(2);
 
 /// What runs before the measurement of `steps` or `events` begins.
 const WARM_UP: Duration = Duration::from_secs(1);
+
+/// Instances of `steps` at once, one measurement for each.
+const STEPS_IN_FLIGHT: [usize; 4] = [1, 64, 256, 1024];
+
+/// Instances of `flow` at once.
+const FLOW_IN_FLIGHT: [usize; 1] = [64];
 
 /// Steps of the one long instance.
 const LONG: usize = 10_000;
@@ -174,8 +181,13 @@ fn plan(args: &BenchArgs) -> Vec<Probe> {
         None => Extent::Time { warm_up: WARM_UP, measured: measured(args) },
     };
     if wants(Workload::Steps) {
-        plan.extend(args.in_flight.iter().map(|&in_flight| Probe::Steps { in_flight, extent }));
+        let steps = |in_flight| Probe::Steps { in_flight, extent };
+        plan.extend(in_flight(args, &STEPS_IN_FLIGHT).map(steps));
         plan.push(Probe::Long { steps: args.instances.unwrap_or(LONG).clamp(100, LONG) });
+    }
+    if wants(Workload::Flow) {
+        let flow = |in_flight| Probe::Flow { in_flight, extent };
+        plan.extend(in_flight(args, &FLOW_IN_FLIGHT).map(flow));
     }
     if wants(Workload::Events) {
         let events = |in_flight| Probe::Events { in_flight, extent };
@@ -210,6 +222,12 @@ fn plan(args: &BenchArgs) -> Vec<Probe> {
         plan.push(Probe::Ready { parked: count });
     }
     plan
+}
+
+/// What was asked for, or what is usual.
+fn in_flight<'a>(args: &'a BenchArgs, usual: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
+    let asked = if args.in_flight.is_empty() { usual } else { &args.in_flight };
+    asked.iter().copied()
 }
 
 fn plan_match(args: &BenchArgs, plan: &mut Vec<Probe>) {
@@ -274,6 +292,15 @@ mod tests {
         assert_eq!(plan[0], Probe::Steps { in_flight: 1, extent });
         assert_eq!(plan[1], Probe::Steps { in_flight: 64, extent });
         assert_eq!(plan[2..], [Probe::Long { steps: LONG }]);
+    }
+
+    #[test]
+    fn documents_are_measured_with_64_in_flight_unless_asked_otherwise() {
+        let extent = Extent::Time { warm_up: WARM_UP, measured: Duration::from_secs(5) };
+        assert_eq!(planned("flow"), [Probe::Flow { in_flight: 64, extent }]);
+        let asked = [1, 256].map(|in_flight| Probe::Flow { in_flight, extent });
+        assert_eq!(planned("flow --in-flight 1,256"), asked);
+        assert!(planned("all").contains(&Probe::Flow { in_flight: 64, extent }));
     }
 
     #[test]

@@ -14,8 +14,8 @@ use super::http::Work;
 use super::reading::Reading;
 use super::subscriber::Mix;
 use super::{
-    among, deadlines, events, fanout, http, index, long, parked, publish, ready, reopened, steps,
-    timers, wake, yardstick,
+    among, deadlines, events, fanout, flow, http, index, long, parked, publish, ready, reopened,
+    steps, timers, wake, yardstick,
 };
 
 /// See the module. Goes to the process as JSON.
@@ -24,6 +24,7 @@ pub(crate) enum Probe {
     Yardsticks { lasting: Duration },
     Steps { in_flight: usize, extent: Extent },
     Long { steps: usize },
+    Flow { in_flight: usize, extent: Extent },
     Timers { count: usize, over: Duration },
     Parked { kind: Kind, count: usize },
     Ready { parked: usize },
@@ -47,6 +48,21 @@ pub(crate) enum Extent {
     Instances { warm_up: usize, measured: usize },
 }
 
+impl Extent {
+    /// One of so many parts, none of which is nothing.
+    pub(crate) fn part(self, of: u32) -> Self {
+        let share = |count: usize| count.div_ceil(usize::try_from(of).unwrap_or(1));
+        match self {
+            Self::Time { warm_up, measured } => {
+                Self::Time { warm_up: warm_up / of, measured: measured / of }
+            }
+            Self::Instances { warm_up, measured } => {
+                Self::Instances { warm_up: share(warm_up), measured: share(measured) }
+            }
+        }
+    }
+}
+
 /// What parked instances do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
@@ -66,6 +82,7 @@ impl Probe {
             Self::Yardsticks { lasting } => yardstick::measure(file, lasting),
             Self::Steps { in_flight, extent } => steps::measure(file, in_flight, extent).await,
             Self::Long { steps } => long::measure(file, steps).await,
+            Self::Flow { in_flight, extent } => flow::measure(file, in_flight, extent).await,
             Self::Timers { count, over } => timers::measure(file, count, over).await,
             Self::Parked { kind, count } => parked::measure(file, kind, count).await,
             Self::Ready { parked } => ready::measure(file, parked).await,
@@ -92,6 +109,7 @@ impl Probe {
         match self {
             Self::Yardsticks { .. } => "yardsticks",
             Self::Steps { .. } | Self::Long { .. } => "steps",
+            Self::Flow { .. } => "flow",
             Self::Timers { .. } => "timers",
             Self::Index { .. }
             | Self::Publish { .. }
@@ -109,9 +127,9 @@ impl Probe {
     pub(crate) fn case(&self) -> String {
         match self {
             Self::Yardsticks { .. } => "plain SQLite".to_owned(),
-            Self::Steps { in_flight, .. } | Self::Events { in_flight, .. } => {
-                format!("{in_flight} in flight")
-            }
+            Self::Steps { in_flight, .. }
+            | Self::Events { in_flight, .. }
+            | Self::Flow { in_flight, .. } => format!("{in_flight} in flight"),
             Self::Long { steps } => format!("one instance of {steps} steps"),
             Self::Timers { count, over } => {
                 format!("{count} due evenly over {} s", over.as_secs_f64())

@@ -47,6 +47,7 @@ impl Target {
             (Probe::Steps { in_flight: 256, .. }, "stepsPerSecond") => (Ratio, AtLeast, 0.25),
             (Probe::Steps { in_flight: 1024, .. }, "stepsPerSecond") => (Ratio, AtLeast, 0.35),
             (Probe::Long { .. }, "growth") => (Value, AtMost, 1.3),
+            (Probe::Flow { in_flight: 64, .. }, "ofRust") => (Value, AtLeast, 0.6),
             (Probe::Timers { .. }, "latenessP99") => (Value, AtMost, 5.0),
             (Probe::Parked { kind: Kind::Waits, .. }, "bytesEach") => (Value, AtMost, 400.0),
             (Probe::Parked { kind: Kind::Sleepers, .. }, "bytesEach") => (Value, AtMost, 40.0),

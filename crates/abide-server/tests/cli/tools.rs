@@ -118,6 +118,15 @@ fn bench_events_measures_one_many_and_one_among_many() {
 }
 
 #[test]
+fn bench_flow_holds_a_document_against_the_same_in_rust() {
+    let measured = small_bench("flow");
+    let [flow] = &measured[..] else { panic!("{measured:?}") };
+    let figures =
+        ["stepsPerSecond", "rustStepsPerSecond", "ofRust", "latencyP50", "rustLatencyP50"];
+    check_figures(flow, "64 in flight", &figures, &[("ofRust", 0.6)]);
+}
+
+#[test]
 fn bench_wake_measures_a_storm_of_events_and_one_of_deadlines() {
     let measured = small_bench("wake");
     let [woken, expired] = &measured[..] else { panic!("{measured:?}") };

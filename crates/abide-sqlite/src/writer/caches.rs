@@ -18,6 +18,9 @@ pub(super) struct Caches {
     pub(super) fanouts: Fanouts,
     pub(super) paths: Paths,
     pub(super) lookbacks: Lookbacks,
+    /// Whether anybody may wait for an output: nobody did when the store was opened, and nobody has
+    /// begun to since. Once true it stays so, because it only spares a look.
+    pub(super) outputs_awaited: bool,
     /// Whether chores met damage: they are left until the store is opened again.
     pub(super) is_resting: bool,
 }
@@ -38,7 +41,14 @@ impl Caches {
         let fanouts = fanout::read(connection, &shapes)?;
         let waiting = Waiting::new(index_bytes);
         let (paths, lookbacks) = (Paths::read(connection)?, Lookbacks::read(connection)?);
-        Ok(Self { shapes, waiting, fanouts, paths, lookbacks, is_resting: false })
+        let outputs_awaited = connection.query_row(
+            "SELECT EXISTS (SELECT 1 FROM workflow_event_subscriptions
+              WHERE status = 'active' AND output_of IS NOT NULL)",
+            [],
+            |row| row.get(0),
+        )?;
+        let is_resting = false;
+        Ok(Self { shapes, waiting, fanouts, paths, lookbacks, outputs_awaited, is_resting })
     }
 
     /// Whether there is something to be done when nobody asks for anything.

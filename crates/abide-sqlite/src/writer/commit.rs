@@ -9,7 +9,7 @@ use abide::{Error, InstanceId, InstanceKey, NewChild, Parent, Park, Transition};
 use rusqlite::params;
 
 use super::batch::{Batch, Head};
-use super::waits::has_events;
+use super::waits::{has_events, is_about_mail};
 use crate::failure::Trouble;
 
 /// The instance on whose behalf something is written.
@@ -59,7 +59,8 @@ impl Batch<'_> {
         // Only what reads waits or other instances can be refused after it has written.
         let reads = !transition.children.is_empty()
             || has_quiet
-            || has_events(transition)
+            || is_about_mail(transition)
+            || (self.caches.outputs_awaited && !transition.outputs.is_empty())
             || (transition.end.is_some() && (has_parent || has_mail));
         if !reads {
             self.commit_all(commit, &speaker, text)?;
@@ -118,8 +119,7 @@ impl Batch<'_> {
                 return Ok(());
             }
         }
-        let has_mail = speaker.has_mail || has_events(transition);
-        if has_mail && (transition.park.is_some() || has_events(transition)) {
+        if is_about_mail(transition) || (speaker.has_mail && transition.park.is_some()) {
             self.keep_awake(key)?;
         }
         for child in &transition.children {
@@ -128,7 +128,7 @@ impl Batch<'_> {
         match &transition.end {
             Some(end) => {
                 // What it left behind went before; what its last commit left behind goes now.
-                if has_events(transition) {
+                if is_about_mail(transition) {
                     self.leave(key, end, &[])?;
                 }
                 self.end(speaker, end)

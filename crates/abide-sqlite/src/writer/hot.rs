@@ -13,6 +13,7 @@ pub(super) struct Hot<'w> {
     pub(super) fulfil: CachedStatement<'w>,
     pub(super) wake: CachedStatement<'w>,
     pub(super) end: CachedStatement<'w>,
+    pub(super) set_output: CachedStatement<'w>,
 }
 
 impl<'w> Hot<'w> {
@@ -68,6 +69,11 @@ impl<'w> Hot<'w> {
                     wake_at = NULL, paused = 0, queued_reason = NULL,
                     parent_awaited = CASE WHEN parent_key IS NULL THEN NULL ELSE 0 END
               WHERE key = ?1",
+            )?,
+            set_output: connection.prepare_cached(
+                "INSERT INTO outputs (instance, key, value, updated_at) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (instance, key)
+             DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
             )?,
         })
     }

@@ -21,14 +21,13 @@ impl Batch<'_> {
         key: &Arc<str>,
         value: &Json,
     ) -> Result<(), Trouble> {
-        let mut upsert = self.connection.prepare_cached(
-            "INSERT INTO outputs (instance, key, value, updated_at) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT (instance, key)
-             DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
-        )?;
-        upsert.execute(params![speaker.key.0, &**key, value.as_str(), self.now.0])?;
+        let row = params![speaker.key.0, &**key, value.as_str(), self.now.0];
+        self.hot.set_output.execute(row)?;
         let output = Output { key: Arc::clone(key), value: value.clone(), updated_at: self.now };
         self.hints.push(Hint::OutputSet(speaker.id.clone(), output));
+        if !self.caches.outputs_awaited {
+            return Ok(());
+        }
         let open = waits::all(
             self.connection,
             select_waits!(

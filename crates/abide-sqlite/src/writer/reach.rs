@@ -164,6 +164,7 @@ impl Batch<'_> {
             Hears::Sent { kind, .. } => (kind.as_str(), None),
             Hears::Output { of, .. } => (OUTPUT, Some(of.as_str())),
         };
+        self.caches.outputs_awaited |= output_of.is_some();
         let (count, filter) = (wait.count.as_ref(), wait.filter.as_ref());
         let distinct_by = count.and_then(|count| count.distinct_by.as_ref());
         let inserted = self.hot.insert_wait.execute(params![

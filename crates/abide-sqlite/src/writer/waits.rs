@@ -14,12 +14,16 @@ use crate::waits::{self, select_waits};
 
 /// Whether a transition has to do with waits, buffer or outputs.
 pub(super) fn has_events(transition: &Transition) -> bool {
+    is_about_mail(transition) || !transition.outputs.is_empty()
+}
+
+/// Whether a transition has to do with waits or the buffer.
+pub(super) fn is_about_mail(transition: &Transition) -> bool {
     !transition.waits.is_empty()
         || !transition.takes.is_empty()
         || !transition.cancels.is_empty()
         || !transition.sends.is_empty()
         || !transition.publishes.is_empty()
-        || !transition.outputs.is_empty()
 }
 
 impl Batch<'_> {

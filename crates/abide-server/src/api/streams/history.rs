@@ -1,6 +1,8 @@
 //! The history of one instance, then what happens to it.
 
-use abide::{Handle, Instance, Json, Watched};
+use std::sync::Arc;
+
+use abide::{Handle, Instance, InstanceId, Json, Watch, Watched};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -58,33 +60,53 @@ pub(super) async fn stream(
     if instance.phase.is_terminal() && after + 1 >= instance.next_seq && after > 0 {
         return Ok(sse::nothing_more());
     }
-    Ok(sse::answer(events(handle, instance, after), app.settings().heartbeat))
+    Ok(sse::answer(events(handle, &instance, after), app.settings().heartbeat))
 }
 
-fn events(handle: Handle, instance: Instance, after: i64) -> impl Stream<Item = Event> + Send {
-    let watch = handle.watch(after);
-    let begun = (watch, handle, instance, after, false);
-    stream::unfold(begun, |(mut watch, handle, instance, mut last, over)| async move {
-        if over {
+/// Somebody who watches. It keeps little, because there may be many who hear nothing.
+struct Watcher {
+    watch: Watch,
+    handle: Handle,
+    id: InstanceId,
+    workflow: Arc<str>,
+    /// The number of the last entry that was told.
+    last: i64,
+    over: bool,
+}
+
+fn events(handle: Handle, instance: &Instance, after: i64) -> impl Stream<Item = Event> + Send {
+    let watcher = Watcher {
+        watch: handle.watch(after),
+        handle,
+        id: instance.id.clone(),
+        workflow: Arc::clone(&instance.workflow),
+        last: after,
+        over: false,
+    };
+    stream::unfold(Box::new(watcher), |mut watcher| async move {
+        let event = watcher.next().await?;
+        Some((event, watcher))
+    })
+}
+
+impl Watcher {
+    async fn next(&mut self) -> Option<Event> {
+        if self.over {
             return None;
         }
-        let told = Told { id: &instance.id, workflow: &instance.workflow };
-        match watch.next().await {
+        match self.watch.next().await {
             Some(Ok(Watched::Recorded(recorded))) => {
-                last = recorded.seq;
-                let view = records::entry(&handle, told, recorded).await.ok()?;
-                let event = Event::new(Some(last), &view);
-                Some((event, (watch, handle, instance, last, false)))
+                self.last = recorded.seq;
+                let told = Told { id: &self.id, workflow: &self.workflow };
+                // Boxed, so that it takes no room while there is nothing to tell.
+                let view = Box::pin(records::entry(&self.handle, told, recorded)).await.ok()?;
+                Some(Event::new(Some(self.last), &view))
             }
             Some(Ok(Watched::Broadcast { name, data })) => {
-                let said = Broadcast {
-                    kind: "broadcast",
-                    instance_id: instance.id.as_str(),
-                    name: &name,
-                    payload: &data,
-                };
-                let event = Event::new(None::<i64>, &said);
-                Some((event, (watch, handle, instance, last, false)))
+                let instance_id = self.id.as_str();
+                let said =
+                    Broadcast { kind: "broadcast", instance_id, name: &name, payload: &data };
+                Some(Event::new(None::<i64>, &said))
             }
             // The server stops, or the store is away: the reader comes back with its last id.
             Some(Err(error)) => {
@@ -92,11 +114,11 @@ fn events(handle: Handle, instance: Instance, after: i64) -> impl Stream<Item = 
                 None
             }
             None => {
-                let status = handle.status().await.ok()?.as_str();
-                let event =
-                    Event::new(Some(last), &Complete { kind: "execution_complete", status });
-                Some((event, (watch, handle, instance, last, true)))
+                self.over = true;
+                let status = Box::pin(self.handle.status()).await.ok()?.as_str();
+                let complete = Complete { kind: "execution_complete", status };
+                Some(Event::new(Some(self.last), &complete))
             }
         }
-    })
+    }
 }

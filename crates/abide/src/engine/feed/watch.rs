@@ -118,6 +118,8 @@ impl Reader {
             self.is_behind = instance.next_seq > self.after + 1;
             self.over = instance.phase.is_terminal() && !self.is_behind;
         } else {
+            // Room for a page is more than the rest of an idle reader.
+            self.page = VecDeque::new();
             self.place.bell.rings().await;
         }
         Ok(())
