@@ -63,7 +63,7 @@ pub(crate) async fn measure(
         for (workflow, turns) in [("document", &mut documents), ("rust", &mut rust)] {
             let clients = engine.clone();
             let act = move || one(clients.clone(), workflow);
-            turns.push(load::measure(&store, in_flight, extent.part(TURNS), act).await?);
+            turns.push(load::measure(Some(&store), in_flight, extent.part(TURNS), act).await?);
         }
     }
     engine.shutdown().await;

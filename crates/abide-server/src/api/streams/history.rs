@@ -74,7 +74,11 @@ struct Watcher {
     over: bool,
 }
 
-fn events(handle: Handle, instance: &Instance, after: i64) -> impl Stream<Item = Event> + Send {
+fn events(
+    handle: Handle,
+    instance: &Instance,
+    after: i64,
+) -> impl Stream<Item = Event> + Send + use<> {
     let watcher = Watcher {
         watch: handle.watch(after),
         handle,
