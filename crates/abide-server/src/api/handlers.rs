@@ -10,7 +10,10 @@ use parking_lot::Mutex;
 /// Which step follows when which step gave up, by document and version. A version of a document never
 /// changes, so what was read once holds.
 #[derive(Default)]
-pub(super) struct TimeoutHandlers(Mutex<HashMap<(Arc<str>, u32), Arc<Handlers>>>);
+pub(super) struct TimeoutHandlers(Mutex<HashMap<Version, Arc<Handlers>>>);
+
+/// A document and its version.
+type Version = (Arc<str>, u32);
 
 /// By the step that waits.
 pub(super) type Handlers = HashMap<Arc<str>, Arc<str>>;

@@ -1,6 +1,10 @@
 //! Every route and every error code, over a real socket.
 
-#![allow(clippy::unwrap_used, reason = "a test that can't get what it needs has failed")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that can't get what it needs has failed"
+)]
 
 mod bulk;
 mod control;
