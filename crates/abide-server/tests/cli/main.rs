@@ -9,6 +9,7 @@ mod dev;
 mod guide;
 mod lines;
 mod program;
+mod retry;
 mod serve;
 mod server;
 mod token;
