@@ -144,6 +144,7 @@ impl Retry {
         if self.jitter {
             // ±10 %: a random 0..=200 per mille on top of 900.
             delay = delay * u32::try_from(900 + random % 201).unwrap_or(1000) / 1000;
+            delay = delay.min(self.max_delay);
         }
         let too_late = self.max_duration.is_some_and(|max| elapsed + delay > max);
         (!too_late).then_some(delay)
@@ -176,6 +177,13 @@ mod tests {
         let retry = Retry::times(10).delay("1s").max_duration("3s").no_jitter();
         assert!(retry.next(1, Duration::from_secs(2), 0).is_some());
         assert!(retry.next(1, Duration::from_millis(2001), 0).is_none());
+    }
+
+    #[test]
+    fn jitter_lifts_no_delay_over_the_longest() {
+        let retry = Retry::times(2).delay("1s").max_delay("1s");
+        let longest = (0..500).filter_map(|random| retry.next(1, Duration::ZERO, random)).max();
+        assert_eq!(longest, Some(Duration::from_secs(1)));
     }
 
     #[test]
