@@ -89,6 +89,26 @@ output: '${steps.go.output.body.path}'
 }
 
 #[tokio::test]
+async fn who_is_told_when_to_come_back_does_not_come_sooner() {
+    let text = "
+name: w
+steps: [{id: ask, http: {url: '${input.base}'}, retry: {maxAttempts: 2, delay: 1 second}}]
+";
+    let patient = text.replace("1 second", "1 second, maxDelay: 10 seconds");
+    for (text, expect) in [(text, 90_000), (&patient, 10_000)] {
+        let server = Loopback::start(|_| (429, json!(90))).await;
+        let engine = engine(&[text]).start().await;
+        let input = json!({"base": server.base});
+        let handle = engine.start("w", Start::new(&input).id("h")).await.unwrap();
+        assert_eq!(handle.failure().await.code, "STEP_RETRY_EXHAUSTED");
+        let handle = engine.engine().get(&InstanceId::new("h").unwrap());
+        let history = handle.history().await.unwrap();
+        let delays: Vec<_> = history.iter().filter_map(|told| told.entry.delay_ms).collect();
+        assert_eq!(delays, [expect]);
+    }
+}
+
+#[tokio::test]
 async fn a_stream_has_the_whole_text_as_its_body() {
     let text = "
 name: w
