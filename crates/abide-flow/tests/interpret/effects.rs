@@ -67,8 +67,7 @@ async fn noted(text: &str) -> Vec<String> {
     let engine = engine_with(text, actions).await;
     let handle = engine.start("saga", Start::new(&nothing())).await.unwrap();
     assert_eq!(handle.failure().await.code, "STEP_FAILED");
-    let noted = log.lock().clone();
-    noted
+    log.lock().clone()
 }
 
 #[tokio::test]
