@@ -66,7 +66,7 @@ fn uses() -> BTreeMap<(&'static str, &'static str), Used> {
     let mut uses = BTreeMap::new();
     for document in documents() {
         let mut found = Vec::new();
-        look(&document, &[&DOCUMENT], String::new(), &mut found);
+        look(&document, &[&DOCUMENT], "", &mut found);
         for (shape, field, pointer) in found {
             let used = || Used { document: document.clone(), pointer };
             uses.entry((shape, field)).or_insert_with(used);
@@ -78,7 +78,7 @@ fn uses() -> BTreeMap<(&'static str, &'static str), Used> {
 type Found = Vec<(&'static str, &'static str, String)>;
 
 /// Notes the fields of a map that has these shapes, and of everything in it.
-fn look(map: &Value, shapes: &[&'static Shape], at: String, found: &mut Found) {
+fn look(map: &Value, shapes: &[&'static Shape], at: &str, found: &mut Found) {
     let Value::Object(members) = map else { return };
     for (name, value) in members {
         let known = shapes.iter().find_map(|shape| Some((shape.name, shape.field(name)?)));
@@ -91,15 +91,15 @@ fn look(map: &Value, shapes: &[&'static Shape], at: String, found: &mut Found) {
 
 fn inside(value: &Value, takes: Takes, at: &str, found: &mut Found) {
     match takes {
-        Takes::Map(shape) => look(value, &[shape], at.to_owned(), found),
+        Takes::Map(shape) => look(value, &[shape], at, found),
         Takes::MapOf(shape) => {
             for (name, value) in value.as_object().into_iter().flatten() {
-                look(value, &[shape], format!("{at}/{name}"), found);
+                look(value, &[shape], &format!("{at}/{name}"), found);
             }
         }
         Takes::ListOf(shape) => {
             for (nth, value) in value.as_array().into_iter().flatten().enumerate() {
-                look(value, &[shape], format!("{at}/{nth}"), found);
+                look(value, &[shape], &format!("{at}/{nth}"), found);
             }
         }
         Takes::Steps | Takes::Phases | Takes::Branches | Takes::Racers => {
@@ -107,7 +107,7 @@ fn inside(value: &Value, takes: Takes, at: &str, found: &mut Found) {
                 let at = format!("{at}/{nth}");
                 match value {
                     Value::Array(_) => inside(value, Takes::Steps, &at, found),
-                    step => look(step, &[&STEP, &KINDS], at, found),
+                    step => look(step, &[&STEP, &KINDS], &at, found),
                 }
             }
         }

@@ -54,8 +54,8 @@ steps:
     assert_eq!(tries.load(Ordering::SeqCst), 2);
 }
 
-#[tokio::test]
-async fn what_was_done_is_undone_in_reverse_when_a_later_step_fails() {
+/// What a document notes until it is declined.
+async fn noted(text: &str) -> Vec<String> {
     let log: Arc<Mutex<Vec<String>>> = Arc::default();
     let written = Arc::clone(&log);
     let note = move |what: String| {
@@ -64,7 +64,14 @@ async fn what_was_done_is_undone_in_reverse_when_a_later_step_fails() {
     };
     let declined = async |(): ()| Err::<(), _>(NonRetryable::new("no money"));
     let actions = Actions::default().with("note", note).with("decline", declined);
-    let equipment = Arc::new(Equipment::new().unwrap().actions(actions));
+    let engine = engine_with(text, actions).await;
+    let handle = engine.start("saga", Start::new(&nothing())).await.unwrap();
+    assert_eq!(handle.failure().await.code, "STEP_FAILED");
+    log.lock().clone()
+}
+
+#[tokio::test]
+async fn what_was_done_is_undone_in_reverse_when_a_later_step_fails() {
     let text = "
 name: saga
 steps:
@@ -75,11 +82,61 @@ handlers:
   - {id: no_hotel, call: {action: note, input: 'undo ${steps.hotel.output}'}}
   - {id: no_flight, call: {action: note, input: 'undo ${steps.context.output.flight}'}}
 ";
-    let flow = Arc::new(parse(text).unwrap());
-    let engine = TestEngine::builder().register(workflow(&flow, 1, &equipment)).start().await;
-    let handle = engine.start("saga", Start::new(&nothing())).await.unwrap();
-    assert_eq!(handle.failure().await.code, "STEP_FAILED");
-    assert_eq!(*log.lock(), ["book hotel", "undo LX-1", "undo book hotel"]);
+    assert_eq!(noted(text).await, ["book hotel", "undo LX-1", "undo book hotel"]);
+}
+
+#[tokio::test]
+async fn what_was_done_in_branches_is_undone_with_what_each_knew() {
+    let text = "
+name: saga
+steps:
+  - id: rooms
+    forEach:
+      items: [a, b]
+      as: room
+      concurrency: 1
+      steps:
+        - {id: book, call: {action: note, input: 'book ${room}'}, compensate: cancel}
+        - {id: mark, set: {marked: '${room}'}, compensate: unmark}
+  - id: both
+    parallel: [[{id: left, set: {l: 1}, compensate: no_left}], [{id: tell, setOutput: {key: k, value: 1}, compensate: no_tell}]]
+  - {id: pay, call: {action: decline}}
+handlers:
+  - {id: cancel, call: {action: note, input: 'cancel ${room}: ${steps.book.output}'}}
+  - {id: unmark, call: {action: note, input: 'unmark ${room}'}}
+  - {id: no_left, call: {action: note, input: no left}}
+  - {id: no_tell, call: {action: note, input: no tell}}
+";
+    let mut noted = noted(text).await;
+    assert_eq!(noted[..2], ["book a", "book b"]);
+    // Branches end as they end; their undoing is in the same order.
+    noted[2..4].sort();
+    let undone =
+        ["no left", "no tell", "unmark b", "cancel b: book b", "unmark a", "cancel a: book a"];
+    assert_eq!(noted[2..], undone);
+}
+
+#[tokio::test]
+async fn a_race_a_loop_and_a_wait_can_be_undone_as_a_whole() {
+    let text = "
+name: saga
+steps:
+  - {id: first, race: [{id: quick, sleep: 1 second}, {id: slow, sleep: 1 day}], compensate: no_race}
+  - {id: hop, race: [{id: short, sleep: 1 second, next: aside}, {id: long, sleep: 1 day}], compensate: no_hop}
+  - {id: each, forEach: {items: [1, 2], steps: [{id: x, set: {n: '${item}'}}]}, compensate: no_loop}
+  - {id: nap, sleep: 1 minute, compensate: no_nap}
+  - {id: child, publish: {type: told}, compensate: no_publish}
+  - {id: pay, call: {action: decline}}
+handlers:
+  - {id: aside, set: {x: 1}}
+  - {id: no_race, call: {action: note, input: 'undo ${steps.first.output.winner}'}}
+  - {id: no_hop, call: {action: note, input: 'undo ${steps.hop.output.winner}'}}
+  - {id: no_loop, call: {action: note, input: 'undo ${steps.each.output.length}'}}
+  - {id: no_nap, call: {action: note, input: 'undo nap'}}
+  - {id: no_publish, call: {action: note, input: 'undo ${steps.child.output.matchedCount}'}}
+";
+    let undone = ["undo 0", "undo nap", "undo 2", "undo short", "undo quick"];
+    assert_eq!(noted(text).await, undone);
 }
 
 #[tokio::test]
