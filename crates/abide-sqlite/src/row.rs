@@ -4,12 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide::history::{EntryKind, Recorded, decode_row};
+use abide::store::Overview;
 use abide::{
     Error, Failure, Instance, InstanceId, InstanceKey, Json, Parent, Phase, Result, Timestamp,
+    WaitFilter,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::failure::Trouble;
+use crate::waits;
 
 /// A query of whole instances, followed by what selects them.
 ///
@@ -112,6 +115,19 @@ pub(crate) fn instance_by_id(
     let mut select = connection.prepare_cached(select_instances!("WHERE i.id = ?1"))?;
     let mut rows = select.query([id.as_str()])?;
     rows.next()?.map(instance).transpose()
+}
+
+/// One instance with what belongs to it, of one moment.
+pub(crate) fn overview(
+    connection: &Connection,
+    id: InstanceId,
+) -> Result<Option<Overview>, Trouble> {
+    let moment = connection.unchecked_transaction()?;
+    let Some(instance) = instance_by_id(&moment, &id)? else { return Ok(None) };
+    let history = history_after(&moment, instance.key, instance.run_seq - 1, usize::MAX)?;
+    let filter = WaitFilter { instance: Some(id), ..WaitFilter::default() };
+    let waits = waits::listed(&moment, &filter)?;
+    Ok(Some(Overview { instance, history, waits }))
 }
 
 /// One instance by its key.

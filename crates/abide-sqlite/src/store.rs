@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use abide::history::Recorded;
 use abide::lifecycle::Control;
 use abide::store::{
-    Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Started, Store,
+    Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Overview, Started, Store,
 };
 use abide::{
     Append, Buffered, Chunk, ChunkFilter, Delivered, Delivery, Document, DocumentKind, Error,
@@ -342,6 +342,11 @@ impl Store for SqliteStore {
 
     fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>> {
         self.read_of(id, inbox::buffer)
+    }
+
+    fn overview(&self, id: &InstanceId) -> Answer<Option<Overview>> {
+        let id = id.clone();
+        self.read(move |connection| row::overview(connection, id))
     }
 
     fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>> {

@@ -305,7 +305,8 @@ macro_rules! store_conformance {
             );
             $crate::store_conformance!(@history $fresh:
                 it_is_read_in_pages_that_may_cut_a_row, every_cut_gives_the_same_whole,
-                it_goes_on_through_all_runs, of_an_instance_that_is_not_there_is_refused,
+                it_goes_on_through_all_runs, an_overview_has_the_current_run_and_the_waits,
+                of_an_instance_that_is_not_there_is_refused,
                 of_an_instance_that_has_not_begun_there_is_none
             );
             $crate::store_conformance!(@prune $fresh:

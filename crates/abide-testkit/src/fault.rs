@@ -21,7 +21,8 @@ use std::time::Duration;
 use abide::history::Recorded;
 use abide::lifecycle::Control;
 use abide::store::{
-    Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Started, Store,
+    Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Overview, Started,
+    Store,
 };
 use abide::{
     Append, Buffered, Chunk, ChunkFilter, Delivered, Delivery, Document, DocumentKind, Error,
@@ -309,6 +310,10 @@ impl Store for FaultStore {
 
     fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>> {
         self.read(|inner| inner.buffer(id))
+    }
+
+    fn overview(&self, id: &InstanceId) -> Answer<Option<Overview>> {
+        self.read(|inner| inner.overview(id))
     }
 
     fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>> {

@@ -10,7 +10,8 @@ use abide::history::Recorded;
 use abide::lifecycle::Control;
 use abide::meeting::BufferLimit;
 use abide::store::{
-    Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Started, Store,
+    Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Overview, Started,
+    Store,
 };
 use abide::{
     Append, Buffered, Chunk, ChunkFilter, Clock, Delivered, Delivery, Document, DocumentKind,
@@ -189,6 +190,10 @@ impl Store for MemoryStore {
 
     fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>> {
         self.apply(|state| state.buffer(id))
+    }
+
+    fn overview(&self, id: &InstanceId) -> Answer<Option<Overview>> {
+        self.apply(|state| Ok(state.overview(id)))
     }
 
     fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>> {

@@ -222,6 +222,9 @@ pub trait Store: Send + Sync + 'static {
     /// What an instance accepted and has not consumed, by visible time, then acceptance.
     fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>>;
 
+    /// One instance with the history of its current run and its waits, all of the same moment.
+    fn overview(&self, id: &InstanceId) -> Answer<Option<Overview>>;
+
     /// The outputs of an instance, by key.
     fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>>;
 
@@ -289,6 +292,17 @@ pub enum IfExists {
     Error,
     /// Answer with the existing instance.
     Return,
+}
+
+/// An instance and what belongs to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overview {
+    /// The instance.
+    pub instance: Instance,
+    /// The history of its current run; marks are left out.
+    pub history: Vec<Recorded>,
+    /// Its waits, oldest first.
+    pub waits: Vec<Wait>,
 }
 
 /// How a start ended.

@@ -1,6 +1,6 @@
 //! Changing the life of an instance.
 
-use abide::{Instance, Terminate};
+use abide::{Handle, Terminate};
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -25,9 +25,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 type Answer = Result<Reply<InstanceView>, ApiError>;
 
-async fn shown(app: &App, instance: Instance) -> Answer {
-    let handle = app.engine().get(&instance.id);
-    Ok(Reply(in_full(app, &handle, instance).await?))
+/// The instance as it is once what was asked for is done.
+async fn shown(app: &App, handle: &Handle) -> Answer {
+    Ok(Reply(in_full(app, handle).await?))
 }
 
 /// Nothing to say beside the path.
@@ -42,7 +42,9 @@ struct Nothing {}
     params(("id" = String, Path, description = "the instance")),
     responses((status = 200, description = "the instance", body = InstanceView)))]
 async fn pause(State(app): State<App>, At(id): At<String>, _: Asked<Nothing>) -> Answer {
-    shown(&app, app.handle(&id)?.pause().await?).await
+    let handle = app.handle(&id)?;
+    handle.pause().await?;
+    shown(&app, &handle).await
 }
 
 /// Resume a paused instance
@@ -56,9 +58,9 @@ async fn resume(
     _: Asked<Nothing>,
 ) -> Answer {
     let handle = app.handle(&id)?;
-    let resumed = handle.resume().await?;
-    let settled = settle.of(&app, &handle).await?;
-    shown(&app, settled.unwrap_or(resumed)).await
+    handle.resume().await?;
+    settle.of(&app, &handle).await?;
+    shown(&app, &handle).await
 }
 
 /// How to end an instance.
@@ -95,7 +97,9 @@ async fn terminate(
     At(id): At<String>,
     Asked(body): Asked<TerminateBody>,
 ) -> Answer {
-    shown(&app, app.handle(&id)?.terminate(body.terminate()).await?).await
+    let handle = app.handle(&id)?;
+    handle.terminate(body.terminate()).await?;
+    shown(&app, &handle).await
 }
 
 /// From where to begin anew.
@@ -117,11 +121,11 @@ async fn restart(
     Asked(body): Asked<RestartBody>,
 ) -> Answer {
     let handle = app.handle(&id)?;
-    let restarted = match &body.from_step {
+    match &body.from_step {
         Some(step) => handle.restart_from(step).await?,
         None => handle.restart().await?,
     };
-    shown(&app, restarted).await
+    shown(&app, &handle).await
 }
 
 /// When to look.
@@ -142,5 +146,7 @@ struct WakeBody {
     responses((status = 200, description = "the instance", body = InstanceView)))]
 async fn wake(State(app): State<App>, At(id): At<String>, Asked(body): Asked<WakeBody>) -> Answer {
     let delay = std::time::Duration::from_millis(body.delay_ms);
-    shown(&app, app.handle(&id)?.wake(delay).await?).await
+    let handle = app.handle(&id)?;
+    handle.wake(delay).await?;
+    shown(&app, &handle).await
 }

@@ -7,8 +7,8 @@ use abide::{Error, Instance};
 use abide_flow::{Flow, Flows, Kind, Step};
 use parking_lot::Mutex;
 
-/// Which step follows when which step gave up, by document and version. A version of a document never
-/// changes, so what was read once holds.
+/// Which step follows when which step gave up, by workflow and version; none of a workflow that is no
+/// document. A version never changes, so what was read once holds.
 #[derive(Default)]
 pub(super) struct TimeoutHandlers(Mutex<HashMap<Version, Arc<Handlers>>>);
 
@@ -29,13 +29,12 @@ impl TimeoutHandlers {
         if let Some(known) = self.0.lock().get(&key) {
             return Ok(Arc::clone(known));
         }
-        let text = match flows.text(&key.0, Some(key.1)).await {
-            Ok((_, text)) => text,
-            Err(Error::DefinitionNotFound { .. }) => return Ok(Arc::default()),
+        // One that can no longer be read was told of when it was loaded.
+        let read = match flows.text(&key.0, Some(key.1)).await {
+            Ok((_, text)) => abide_flow::parse(&text).map(|flow| read(&flow)).unwrap_or_default(),
+            Err(Error::DefinitionNotFound { .. }) => Handlers::new(),
             Err(error) => return Err(error),
         };
-        // One that can no longer be read was told of when it was loaded.
-        let read = abide_flow::parse(&text).map(|flow| read(&flow)).unwrap_or_default();
         let read = Arc::new(read);
         self.0.lock().insert(key, Arc::clone(&read));
         Ok(read)

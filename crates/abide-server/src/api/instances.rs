@@ -1,6 +1,7 @@
 //! Starting instances, finding them, and waiting for what they come to.
 
-use abide::{Filter, Handle, IfExists, InstanceKey, Json, Page, Start, Status, Wait};
+use abide::store::Overview;
+use abide::{Filter, Handle, IfExists, InstanceKey, Json, Page, Start, Status, StepRecord, Wait};
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -86,17 +87,13 @@ pub(super) struct Settle {
 }
 
 impl Settle {
-    /// The instance once it rests or the time is up; `None` when nobody asked to wait.
-    pub(super) async fn of(
-        &self,
-        app: &App,
-        handle: &Handle,
-    ) -> Result<Option<abide::Instance>, ApiError> {
+    /// The status once the instance rests or the time is up; `None` when nobody asked to wait.
+    pub(super) async fn of(&self, app: &App, handle: &Handle) -> Result<Option<Status>, ApiError> {
         let Some(Span(longest)) = self.settle else { return Ok(None) };
         let longest = longest.min(app.settings().max_wait);
         match tokio::time::timeout(longest, handle.settled()).await {
             Ok(settled) => Ok(Some(settled?)),
-            Err(_) => Ok(Some(handle.instance().await?)),
+            Err(_) => Ok(Some(handle.status().await?)),
         }
     }
 }
@@ -113,29 +110,24 @@ async fn start(
     Asked(body): Asked<StartBody>,
 ) -> Result<(StatusCode, Reply<InstanceView>), ApiError> {
     let handle = app.engine().start(&name, body.start()).await?;
-    let instance = match settle.of(&app, &handle).await? {
-        Some(instance) => instance,
-        None => handle.instance().await?,
-    };
-    Ok((StatusCode::CREATED, Reply(in_full(&app, &handle, instance).await?)))
+    settle.of(&app, &handle).await?;
+    Ok((StatusCode::CREATED, Reply(in_full(&app, &handle).await?)))
 }
 
-/// An instance with its steps and the waits of its current run, for answers to changes: what the waits
-/// nearly took is told to who asks for it.
-pub(super) async fn in_full(
-    app: &App,
-    handle: &Handle,
-    instance: abide::Instance,
-) -> Result<InstanceView, ApiError> {
-    let (steps, waits) = (handle.steps().await?, waits(handle, &instance).await?);
+/// An instance with its steps and waits.
+pub(super) async fn in_full(app: &App, handle: &Handle) -> Result<InstanceView, ApiError> {
+    let (instance, steps, waits) = overview(handle).await?;
     let waits = subscriptions::of_one(app, &instance, &waits).await?;
     Ok(InstanceView::from(instance).in_full(steps, waits))
 }
 
-async fn waits(handle: &Handle, instance: &abide::Instance) -> Result<Vec<Wait>, ApiError> {
-    let mut waits = handle.waits().await?;
+/// An instance, and the steps and waits of its current run.
+async fn overview(
+    handle: &Handle,
+) -> Result<(abide::Instance, Vec<StepRecord>, Vec<Wait>), ApiError> {
+    let Overview { instance, history, mut waits } = handle.overview().await?;
     waits.retain(|wait| wait.run == instance.run);
-    Ok(waits)
+    Ok((instance, StepRecord::of(&history), waits))
 }
 
 /// Several instances.
@@ -250,8 +242,7 @@ async fn list(
     responses((status = 200, description = "the instance", body = InstanceView)))]
 async fn show(State(app): State<App>, At(id): At<String>) -> Result<Reply<InstanceView>, ApiError> {
     let handle = app.handle(&id)?;
-    let instance = handle.instance().await?;
-    let (steps, waits) = (handle.steps().await?, waits(&handle, &instance).await?);
+    let (instance, steps, waits) = overview(&handle).await?;
     let views = subscriptions::of_one(&app, &instance, &waits).await?;
     let views = subscriptions::with_near_misses(&app, &waits, views).await?;
     Ok(Reply(InstanceView::from(instance).in_full(steps, views)))

@@ -1,6 +1,6 @@
 //! What is sent to one instance: events, signals, messages.
 
-use abide::{Delivered, InstanceId, Json, Outgoing};
+use abide::{Delivered, InstanceId, Json, Outgoing, Status};
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -135,7 +135,7 @@ type Answer = Result<(StatusCode, Reply<DeliveredView>), ApiError>;
 async fn send(app: &App, id: &str, settle: &Settle, outgoing: Outgoing) -> Answer {
     let handle = app.handle(id)?;
     let Delivered { event_id, delivered, buffered } = handle.send(outgoing).await?;
-    let status = settle.of(app, &handle).await?.map(|instance| instance.status().as_str());
+    let status = settle.of(app, &handle).await?.map(Status::as_str);
     let view = DeliveredView { event_id: event_id.to_string(), delivered, buffered, status };
     Ok((StatusCode::ACCEPTED, Reply(view)))
 }

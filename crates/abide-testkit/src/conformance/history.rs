@@ -1,8 +1,8 @@
 //! Reading what happened.
 
-use abide::NewInstance;
 use abide::history::{Entry, EntryKind, StepKind};
 use abide::store::IfExists;
+use abide::{NewInstance, WaitFilter};
 
 use crate::fixture::{Does, does, id, instance};
 use crate::{Lab, in_words};
@@ -53,6 +53,21 @@ pub async fn it_goes_on_through_all_runs(lab: &Lab) {
     assert_eq!(page(lab, 6, 9).await.len(), 3);
     let runs: Vec<u32> = lab.history("a").await.iter().map(|recorded| recorded.run).collect();
     assert_eq!(runs, [1, 1, 1, 1, 1, 1, 1, 2, 2]);
+}
+
+pub async fn an_overview_has_the_current_run_and_the_waits(lab: &Lab) {
+    write(lab).await;
+    lab.restart("a").await;
+    let overview = lab.store.overview(&id("a")).await.unwrap().unwrap();
+    let instance = lab.store.instance(&id("a")).await.unwrap().unwrap();
+    let whole = lab.history("a").await;
+    let current: Vec<_> = whole.into_iter().filter(|one| one.run == instance.run).collect();
+    assert!(!current.is_empty());
+    assert_eq!(overview.history, current);
+    let filter = WaitFilter { instance: Some(id("a")), ..WaitFilter::default() };
+    assert_eq!(overview.waits, lab.store.waits(filter).await.unwrap());
+    assert_eq!(overview.instance, instance);
+    assert!(lab.store.overview(&id("nobody")).await.unwrap().is_none());
 }
 
 pub async fn of_an_instance_that_is_not_there_is_refused(lab: &Lab) {

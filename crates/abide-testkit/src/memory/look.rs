@@ -1,10 +1,10 @@
 //! Looking at what is kept, without changing it.
 
 use abide::history::Recorded;
-use abide::store::Due;
+use abide::store::{Due, Overview};
 use abide::{
     Buffered, Error, Filter, Instance, InstanceId, InstanceKey, Listed, Output, Page, Phase,
-    Result, Timestamp,
+    Result, Timestamp, WaitFilter,
 };
 
 use super::state::{Kept, State, is_numbered};
@@ -46,6 +46,17 @@ impl State {
     pub(super) fn buffer(&self, id: &InstanceId) -> Result<Vec<Buffered>> {
         let pending = self.known(id)?.mailbox.pending();
         Ok(pending.into_iter().map(|mail| mail.sent.clone()).collect())
+    }
+
+    /// An instance with what belongs to it.
+    pub(super) fn overview(&self, id: &InstanceId) -> Option<Overview> {
+        let instance = self.instance(id)?;
+        let filter = WaitFilter { instance: Some(id.clone()), ..WaitFilter::default() };
+        Some(Overview {
+            history: self.history(id, instance.run_seq - 1, usize::MAX).ok()?,
+            waits: self.waits(&filter),
+            instance,
+        })
     }
 
     pub(super) fn outputs(&self, id: &InstanceId) -> Result<Vec<Output>> {

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use abide::history::Recorded;
 use abide::lifecycle::Control;
 use abide::store::{
-    Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Started, Store,
+    Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Overview, Started,
+    Store,
 };
 use abide::{
     Append, Buffered, Chunk, ChunkFilter, Delivered, Delivery, Document, DocumentKind, Filter,
@@ -205,6 +206,11 @@ impl Store for SimStore {
     fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>> {
         let id = id.clone();
         self.read(format!("buffer {id}"), move |disk| disk.buffer(&id))
+    }
+
+    fn overview(&self, id: &InstanceId) -> Answer<Option<Overview>> {
+        let id = id.clone();
+        self.read(format!("overview {id}"), move |disk| disk.overview(&id))
     }
 
     fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>> {

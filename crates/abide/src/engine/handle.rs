@@ -19,7 +19,7 @@ use crate::lifecycle::{Control, Terminate};
 use crate::listing::WaitFilter;
 use crate::status::Status;
 use crate::steps::{StepRecord, fold};
-use crate::store::Ended;
+use crate::store::{Ended, Overview};
 use crate::terms;
 use crate::time::Timestamp;
 use crate::wait::{Wait, WaitEdit};
@@ -100,21 +100,31 @@ impl Handle {
     /// # Errors
     /// [`Error::InstanceNotFound`], [`Error::ShutDown`] when the engine stops before that, or the
     /// store's own.
-    pub async fn settled(&self) -> Result<Instance> {
-        loop {
-            let told = self.inner.settling.add(self.id.clone());
-            let instance = self.instance().await;
-            if !matches!(&instance, Ok(instance) if instance.status() == Status::Running) {
+    pub async fn settled(&self) -> Result<Status> {
+        let told = self.inner.settling.add(self.id.clone());
+        // What is at work in memory will tell us. Anything else may rest already.
+        if !self.key.is_some_and(|key| self.inner.residents.is_busy(key)) {
+            let status = self.status().await;
+            if !matches!(status, Ok(Status::Running)) {
                 drop(told);
                 self.inner.settling.forget_closed(&self.id);
-                return instance;
+                return status;
             }
-            if self.inner.is_killed() {
-                // Asked after everybody who waits was told.
-                self.inner.settling.forget_all();
-            }
-            told.await.map_err(|_| Error::ShutDown)?;
         }
+        if self.inner.is_killed() {
+            // Asked after everybody who waits was told.
+            self.inner.settling.forget_all();
+        }
+        told.await.map_err(|_| Error::ShutDown)
+    }
+
+    /// The instance, the history of its current run and its waits, all of the same moment.
+    ///
+    /// # Errors
+    /// [`Error::InstanceNotFound`] or the store's own.
+    pub async fn overview(&self) -> Result<Overview> {
+        let found = self.inner.store.overview(&self.id).await?;
+        found.ok_or_else(|| Error::InstanceNotFound { id: self.id.clone() })
     }
 
     /// Everything the store knows about the instance.

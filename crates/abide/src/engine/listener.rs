@@ -50,7 +50,7 @@ impl Listener for Ear {
             Hint::Recorded | Hint::Streamed(_) => {}
             Hint::Ended(ended) => {
                 inner.residents.tell(ended.key, News::Ended);
-                inner.settling.tell(&ended.id, &());
+                inner.settling.tell(&ended.id, &ended.status);
                 inner.waiters.tell(&ended.id, &ended);
             }
         }

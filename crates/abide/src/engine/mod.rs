@@ -30,6 +30,7 @@ use crate::json::Json;
 use crate::listing::{Filter, Listed, Page};
 use crate::replacement::Replace;
 use crate::run::Resident;
+use crate::status::Status;
 use crate::store::{Ended, Store};
 use crate::tail::Cursor;
 use crate::time::{Clock, Timestamp};
@@ -92,7 +93,7 @@ pub(crate) struct Inner {
     /// Who waits for an output of an instance, by its key.
     output_waiters: Waiters<(InstanceId, Arc<str>), Json>,
     /// Who waits for an instance to rest.
-    settling: Waiters<InstanceId, ()>,
+    settling: Waiters<InstanceId, Status>,
     /// Instances to be read from the store and run.
     claims: mpsc::UnboundedSender<InstanceKey>,
     phase: AtomicU8,
@@ -151,8 +152,8 @@ impl Inner {
     }
 
     /// An instance rests, and the store shows it so.
-    pub(crate) fn rests(&self, id: &InstanceId) {
-        self.settling.tell(id, &());
+    pub(crate) fn rests(&self, id: &InstanceId, status: Status) {
+        self.settling.tell(id, &status);
     }
 }
 

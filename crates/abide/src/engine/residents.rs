@@ -190,6 +190,13 @@ impl Residents {
         matches!(slots.by_key.get(&key), Some(Slot::Live(resident)) if !resident.has_ended())
     }
 
+    /// Whether an instance is in memory and at work: it will rest or end, and tell.
+    pub(crate) fn is_busy(&self, key: InstanceKey) -> bool {
+        let slots = self.slots.lock();
+        let Some(Slot::Live(resident)) = slots.by_key.get(&key) else { return false };
+        !resident.has_ended() && (!resident.is_quiet() || resident.has_news())
+    }
+
     pub(crate) fn all(&self) -> Vec<Arc<Resident>> {
         let slots = self.slots.lock();
         let live = slots.by_key.values().filter_map(|slot| match slot {

@@ -48,7 +48,10 @@ impl Run {
             self.engine.timers.schedule(at, self.key, !self.is_parked());
         }
         if self.is_parked() {
-            self.engine.rests(&self.resident.id);
+            // What it was told meanwhile it has not dealt with.
+            if !self.resident.has_news() {
+                self.engine.rests(&self.resident.id, self.shown.0.status(self.paused));
+            }
             self.engine.idle.parked(self.key, &self.resident, self.size(), self.sleeps_until(due));
         } else if self.is_stuck() {
             self.engine.idle.stuck(self.key, &self.resident);

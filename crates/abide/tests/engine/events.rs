@@ -402,13 +402,13 @@ on_every_store! {
     async fn settled_is_when_the_workflow_has_dealt_with_the_event(world: World) {
         let engine = world.engine().workflow("two", two_signals).start().await.unwrap();
         let handle = engine.start("two", Start::new(&())).await.unwrap();
-        assert_eq!(handle.settled().await.unwrap().status(), Status::Waiting);
+        assert_eq!(handle.settled().await.unwrap(), Status::Waiting);
         for evicted in [false, true] {
             if evicted {
                 world.evict(&engine).await;
             }
             handle.signal("next", &1).await.unwrap();
-            let settled = handle.settled().await.unwrap().status();
+            let settled = handle.settled().await.unwrap();
             let waits = handle.waits().await.unwrap().len();
             let expected = if evicted { (Status::Completed, 2) } else { (Status::Waiting, 2) };
             assert_eq!((settled, waits), expected);

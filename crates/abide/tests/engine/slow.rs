@@ -6,7 +6,7 @@ use std::sync::Arc;
 use abide::history::Recorded;
 use abide::lifecycle::Control;
 use abide::store::{
-    Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Started, Store,
+    Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Overview, Started, Store,
 };
 use abide::{
     Append, Buffered, Chunk, ChunkFilter, Delivered, Delivery, Document, DocumentKind, Filter,
@@ -187,6 +187,10 @@ impl Store for SlowStore {
 
     fn buffer(&self, id: &InstanceId) -> Answer<Vec<Buffered>> {
         self.inner.buffer(id)
+    }
+
+    fn overview(&self, id: &InstanceId) -> Answer<Option<Overview>> {
+        self.inner.overview(id)
     }
 
     fn outputs(&self, id: &InstanceId) -> Answer<Vec<Output>> {
