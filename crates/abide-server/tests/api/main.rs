@@ -10,6 +10,7 @@ mod bulk;
 mod control;
 mod definitions;
 mod events;
+mod examples;
 mod guard;
 mod hostile;
 mod instances;
