@@ -9,12 +9,15 @@ use abide::prelude::*;
 use abide_sqlite::SqliteStore;
 use futures_util::stream::{self, Stream};
 
+/// How long a word takes; tests have no time for that.
+const PACE: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 30 });
+
 /// Stands for a model: it takes its time for every word.
 async fn complete(prompt: &str) -> Result<impl Stream<Item = Result<String>> + Send + use<>> {
     let text = format!("You asked: {prompt} The answer is to wait, and to see what comes.");
     let words: Vec<String> = text.split_inclusive(' ').map(str::to_owned).collect();
     Ok(stream::unfold(words.into_iter(), async |mut words| {
-        tokio::time::sleep(Duration::from_millis(30)).await;
+        tokio::time::sleep(PACE).await;
         Some((Ok(words.next()?), words))
     }))
 }

@@ -66,7 +66,7 @@ impl Equipment {
         } else {
             self.http.call(request).await
         };
-        Ok(serde_json::to_value(answered.map_err(failed)?)?)
+        Ok(serde_json::to_value(answered.map_err(|error| failed(&error))?)?)
     }
 
     /// Calls a URL whose answer is shown while it comes: the answer without its body, and the pieces of that.
@@ -77,8 +77,9 @@ impl Equipment {
         key: String,
     ) -> Result<(HttpResponse, BoxStream<'static, Result<String, BoxError>>), BoxError> {
         let request = self.request(known, http, key).await?;
-        let (head, pieces) = self.http.stream(request).await.map_err(failed)?.split();
-        Ok((head, pieces.map(|piece| piece.map_err(failed)).boxed()))
+        let (head, pieces) =
+            self.http.stream(request).await.map_err(|error| failed(&error))?.split();
+        Ok((head, pieces.map(|piece| piece.map_err(|error| failed(&error))).boxed()))
     }
 
     async fn request(
@@ -150,7 +151,7 @@ impl Equipment {
 }
 
 /// A call that failed.
-fn failed(error: HttpError) -> BoxError {
+fn failed(error: &HttpError) -> BoxError {
     refused(error.failure(), error.is_retryable())
 }
 

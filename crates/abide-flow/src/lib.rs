@@ -7,6 +7,8 @@
 
 mod action;
 mod check;
+#[cfg(test)]
+mod coverage;
 mod declared;
 mod equipment;
 mod field;

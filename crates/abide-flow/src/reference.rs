@@ -30,7 +30,7 @@ pub(crate) fn blocks() -> Vec<String> {
 }
 
 /// All shapes by name, in the order in which they are met.
-fn shapes() -> Vec<&'static Shape> {
+pub(crate) fn shapes() -> Vec<&'static Shape> {
     const ROOTS: [&Shape; 3] = [&DOCUMENT, &STEP, &KINDS];
     let mut all: Vec<&'static Shape> = ROOTS.to_vec();
     let mut nth = 0;

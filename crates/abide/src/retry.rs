@@ -16,7 +16,16 @@ pub enum Backoff {
     Exponential,
 }
 
+/// The longest delay that a policy makes by itself.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// The longest delay that a failure may ask for.
+const LONGEST_ASKED: Duration = Duration::from_secs(5 * 60);
+
 /// A retry policy. `Retry::default()` tries 3 times in all, 1 s and 2 s apart, with ±10 % jitter.
+///
+/// A failure may ask for more: with `retryAfterMs` in its details ([`crate::Failure::with_details`]), as those of
+/// HTTP calls that were answered with `Retry-After`, the next try comes no sooner, up to [`Retry::max_delay`] or 5 minutes.
 #[derive(Clone, Debug)]
 pub struct Retry {
     /// All tries, the first included.
@@ -24,7 +33,8 @@ pub struct Retry {
     delay: Duration,
     /// Unset until chosen: a delay given alone is constant, the default grows.
     backoff: Option<Backoff>,
-    max_delay: Duration,
+    /// Unset until chosen: what a failure asks for may be longer than what a policy makes.
+    max_delay: Option<Duration>,
     jitter: bool,
     max_duration: Option<Duration>,
     pause_when_exhausted: bool,
@@ -38,7 +48,7 @@ impl Default for Retry {
             max_attempts: 3,
             delay: Duration::from_secs(1),
             backoff: Some(Backoff::Exponential),
-            max_delay: Duration::from_secs(60),
+            max_delay: None,
             jitter: true,
             max_duration: None,
             pause_when_exhausted: false,
@@ -78,11 +88,11 @@ impl Retry {
         self
     }
 
-    /// No delay is longer than this.
+    /// No delay is longer than this; 60 s unless said otherwise.
     #[must_use]
     pub fn max_delay(mut self, max_delay: impl IntoDuration) -> Self {
         if let Some(max_delay) = self.read(max_delay) {
-            self.max_delay = max_delay;
+            self.max_delay = Some(max_delay);
         }
         self
     }
@@ -130,8 +140,15 @@ impl Retry {
         self.pause_when_exhausted
     }
 
-    /// How long to wait after the `failed`th failure, or `None` when no attempt is left.
-    pub(crate) fn next(&self, failed: u32, elapsed: Duration, random: u64) -> Option<Duration> {
+    /// How long to wait after the `failed`th failure, which may have `asked` for a time, or `None` when
+    /// no attempt is left.
+    pub(crate) fn next(
+        &self,
+        failed: u32,
+        elapsed: Duration,
+        asked: Option<Duration>,
+        random: u64,
+    ) -> Option<Duration> {
         if failed >= self.max_attempts {
             return None;
         }
@@ -140,10 +157,15 @@ impl Retry {
             Backoff::Linear => failed,
             Backoff::Exponential => 2_u32.saturating_pow(failed.saturating_sub(1)),
         };
-        let mut delay = self.delay.saturating_mul(factor).min(self.max_delay);
+        let longest = self.max_delay.unwrap_or(LONGEST);
+        let mut delay = self.delay.saturating_mul(factor).min(longest);
         if self.jitter {
             // ±10 %: a random 0..=200 per mille on top of 900.
             delay = delay * u32::try_from(900 + random % 201).unwrap_or(1000) / 1000;
+            delay = delay.min(longest);
+        }
+        if let Some(asked) = asked {
+            delay = delay.max(asked.min(self.max_delay.unwrap_or(LONGEST_ASKED)));
         }
         let too_late = self.max_duration.is_some_and(|max| elapsed + delay > max);
         (!too_late).then_some(delay)
@@ -156,7 +178,7 @@ mod tests {
 
     fn delays(retry: &Retry) -> Vec<u128> {
         let retry = retry.clone().no_jitter();
-        (1..).map_while(|n| retry.next(n, Duration::ZERO, 0)).map(|d| d.as_millis()).collect()
+        (1..).map_while(|n| retry.next(n, Duration::ZERO, None, 0)).map(|d| d.as_millis()).collect()
     }
 
     #[test]
@@ -174,15 +196,36 @@ mod tests {
     #[test]
     fn max_duration_ends_it_early() {
         let retry = Retry::times(10).delay("1s").max_duration("3s").no_jitter();
-        assert!(retry.next(1, Duration::from_secs(2), 0).is_some());
-        assert!(retry.next(1, Duration::from_millis(2001), 0).is_none());
+        assert!(retry.next(1, Duration::from_secs(2), None, 0).is_some());
+        assert!(retry.next(1, Duration::from_millis(2001), None, 0).is_none());
+    }
+
+    #[test]
+    fn a_failure_may_ask_for_more_but_not_for_anything() {
+        let retry = Retry::times(3).delay("10s").no_jitter();
+        let after = |retry: &Retry, asked| {
+            retry.next(1, Duration::ZERO, Some(Duration::from_secs(asked)), 0).map(|d| d.as_secs())
+        };
+        assert_eq!(after(&retry, 2), Some(10));
+        assert_eq!(after(&retry, 120), Some(120));
+        assert_eq!(after(&retry, 86_400), Some(300));
+        assert_eq!(after(&retry.clone().max_delay("20s"), 120), Some(20));
+        assert_eq!(after(&retry.max_duration("1m"), 120), None);
+    }
+
+    #[test]
+    fn jitter_lifts_no_delay_over_the_longest() {
+        let retry = Retry::times(2).delay("1s").max_delay("1s");
+        let longest =
+            (0..500).filter_map(|random| retry.next(1, Duration::ZERO, None, random)).max();
+        assert_eq!(longest, Some(Duration::from_secs(1)));
     }
 
     #[test]
     fn jitter_stays_within_ten_percent() {
         let retry = Retry::times(2).delay("1s");
         for random in 0..500 {
-            let delay = retry.next(1, Duration::ZERO, random).unwrap().as_millis();
+            let delay = retry.next(1, Duration::ZERO, None, random).unwrap().as_millis();
             assert!((900..=1100).contains(&delay), "{delay}");
         }
     }

@@ -53,10 +53,10 @@ impl std::str::FromStr for Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_millisecond(self.0) {
-            Ok(at) => write!(f, "{at:.3}"),
-            Err(_) => write!(f, "{}ms", self.0),
-        }
+        // A delay may lead beyond what can be written; the last moment that can be is as good.
+        let bound = if self.0 < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX };
+        let at = jiff::Timestamp::from_millisecond(self.0).unwrap_or(bound);
+        write!(f, "{at:.3}")
     }
 }
 
@@ -111,6 +111,12 @@ mod tests {
     #[test]
     fn prints_iso_8601_with_milliseconds() {
         assert_eq!(Timestamp(1_700_000_000_120).to_string(), "2023-11-14T22:13:20.120Z");
+    }
+
+    #[test]
+    fn prints_the_last_moment_there_is_for_what_lies_beyond() {
+        assert!(Timestamp::MAX.to_string().starts_with("9999-12-3"));
+        assert!(Timestamp(i64::MIN).to_string().starts_with("-009999"));
     }
 
     #[test]

@@ -56,6 +56,7 @@ pub(super) async fn perform(frame: &Frame, step: &Arc<Step>) -> Result<Went, Sto
         }
         Ok(Done::Leads(output, leads)) => {
             frame.remember(step, &output);
+            undo::keep(frame, step, &output).await.map_err(Stop::Fail)?;
             return Ok(Went { output, goes_to: Some(leads) });
         }
         Err(Trouble::Stop(Stop::Fail(error))) => error,

@@ -54,8 +54,8 @@ steps:
     assert_eq!(tries.load(Ordering::SeqCst), 2);
 }
 
-#[tokio::test]
-async fn what_was_done_is_undone_in_reverse_when_a_later_step_fails() {
+/// What a document notes until it is declined.
+async fn noted(text: &str) -> Vec<String> {
     let log: Arc<Mutex<Vec<String>>> = Arc::default();
     let written = Arc::clone(&log);
     let note = move |what: String| {
@@ -64,7 +64,14 @@ async fn what_was_done_is_undone_in_reverse_when_a_later_step_fails() {
     };
     let declined = async |(): ()| Err::<(), _>(NonRetryable::new("no money"));
     let actions = Actions::default().with("note", note).with("decline", declined);
-    let equipment = Arc::new(Equipment::new().unwrap().actions(actions));
+    let engine = engine_with(text, actions).await;
+    let handle = engine.start("saga", Start::new(&nothing())).await.unwrap();
+    assert_eq!(handle.failure().await.code, "STEP_FAILED");
+    log.lock().clone()
+}
+
+#[tokio::test]
+async fn what_was_done_is_undone_in_reverse_when_a_later_step_fails() {
     let text = "
 name: saga
 steps:
@@ -75,11 +82,61 @@ handlers:
   - {id: no_hotel, call: {action: note, input: 'undo ${steps.hotel.output}'}}
   - {id: no_flight, call: {action: note, input: 'undo ${steps.context.output.flight}'}}
 ";
-    let flow = Arc::new(parse(text).unwrap());
-    let engine = TestEngine::builder().register(workflow(&flow, 1, &equipment)).start().await;
-    let handle = engine.start("saga", Start::new(&nothing())).await.unwrap();
-    assert_eq!(handle.failure().await.code, "STEP_FAILED");
-    assert_eq!(*log.lock(), ["book hotel", "undo LX-1", "undo book hotel"]);
+    assert_eq!(noted(text).await, ["book hotel", "undo LX-1", "undo book hotel"]);
+}
+
+#[tokio::test]
+async fn what_was_done_in_branches_is_undone_with_what_each_knew() {
+    let text = "
+name: saga
+steps:
+  - id: rooms
+    forEach:
+      items: [a, b]
+      as: room
+      concurrency: 1
+      steps:
+        - {id: book, call: {action: note, input: 'book ${room}'}, compensate: cancel}
+        - {id: mark, set: {marked: '${room}'}, compensate: unmark}
+  - id: both
+    parallel: [[{id: left, set: {l: 1}, compensate: no_left}], [{id: tell, setOutput: {key: k, value: 1}, compensate: no_tell}]]
+  - {id: pay, call: {action: decline}}
+handlers:
+  - {id: cancel, call: {action: note, input: 'cancel ${room}: ${steps.book.output}'}}
+  - {id: unmark, call: {action: note, input: 'unmark ${room}'}}
+  - {id: no_left, call: {action: note, input: no left}}
+  - {id: no_tell, call: {action: note, input: no tell}}
+";
+    let mut noted = noted(text).await;
+    assert_eq!(noted[..2], ["book a", "book b"]);
+    // Branches end as they end; their undoing is in the same order.
+    noted[2..4].sort();
+    let undone =
+        ["no left", "no tell", "unmark b", "cancel b: book b", "unmark a", "cancel a: book a"];
+    assert_eq!(noted[2..], undone);
+}
+
+#[tokio::test]
+async fn a_race_a_loop_and_a_wait_can_be_undone_as_a_whole() {
+    let text = "
+name: saga
+steps:
+  - {id: first, race: [{id: quick, sleep: 1 second}, {id: slow, sleep: 1 day}], compensate: no_race}
+  - {id: hop, race: [{id: short, sleep: 1 second, next: aside}, {id: long, sleep: 1 day}], compensate: no_hop}
+  - {id: each, forEach: {items: [1, 2], steps: [{id: x, set: {n: '${item}'}}]}, compensate: no_loop}
+  - {id: nap, sleep: 1 minute, compensate: no_nap}
+  - {id: child, publish: {type: told}, compensate: no_publish}
+  - {id: pay, call: {action: decline}}
+handlers:
+  - {id: aside, set: {x: 1}}
+  - {id: no_race, call: {action: note, input: 'undo ${steps.first.output.winner}'}}
+  - {id: no_hop, call: {action: note, input: 'undo ${steps.hop.output.winner}'}}
+  - {id: no_loop, call: {action: note, input: 'undo ${steps.each.output.length}'}}
+  - {id: no_nap, call: {action: note, input: 'undo nap'}}
+  - {id: no_publish, call: {action: note, input: 'undo ${steps.child.output.matchedCount}'}}
+";
+    let undone = ["undo 0", "undo nap", "undo 2", "undo short", "undo quick"];
+    assert_eq!(noted(text).await, undone);
 }
 
 #[tokio::test]
@@ -103,68 +160,64 @@ steps: [{id: use, tool: {}}]
     fails_with(text, Value::Null, "VALIDATION_ERROR", "Tool step missing tool configuration").await;
 }
 
-/// A server that answers every request with what it got, as JSON; the body of a failing one is its
-/// status.
-async fn echo_server() -> String {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let base = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move {
-        while let Ok((mut socket, _)) = listener.accept().await {
-            let mut request = vec![0; 16 * 1024];
-            let read = socket.read(&mut request).await.unwrap_or(0);
-            let request = String::from_utf8_lossy(&request[..read]).into_owned();
-            let status =
-                if request.starts_with("GET /missing") { "404 Not Found" } else { "200 OK" };
-            let answer = json!({ "request": request }).to_string();
-            let head = format!(
-                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-                answer.len()
-            );
-            let _ = socket.write_all(format!("{head}{answer}").as_bytes()).await;
-        }
-    });
-    base
+/// An engine with one document and one function that it may call.
+async fn engine_with(text: &str, actions: Actions) -> TestEngine {
+    let equipment = Arc::new(Equipment::new().unwrap().actions(actions));
+    let flow = Arc::new(parse(text).unwrap());
+    TestEngine::builder().register(workflow(&flow, 1, &equipment)).start().await
 }
 
 #[tokio::test]
-async fn a_url_is_called_with_a_key_and_its_answer_is_the_output() {
-    let base = echo_server().await;
+async fn delays_grow_no_further_than_said_and_tries_end_after_so_long() {
+    let down = async |(): ()| Err::<(), _>("down");
     let text = "
-name: http
+name: down
 steps:
-  - {id: reserve, http: {method: POST, url: '${input.base}/reserve', body: {order: '${input.order}'}}}
-output: {status: '${steps.reserve.output.status}', request: '${steps.reserve.output.body.request}'}
+  - id: grows
+    call: {action: down}
+    retry: {maxAttempts: 6, delay: 10 seconds, backoff: exponential, maxDelay: 15 seconds}
+    onError: next
+  - {id: lasts, call: {action: down}, retry: {maxAttempts: 100, delay: 10 seconds, maxDuration: 35 seconds}}
+handlers: [{id: next, set: {x: 1}}]
 ";
-    let flow = Arc::new(parse(text).unwrap());
-    let equipment = Arc::new(Equipment::new().unwrap());
-    let store: Arc<dyn abide::store::Store> = Arc::new(abide_testkit::MemoryStore::default());
-    let engine = Engine::on(store).register(workflow(&flow, 1, &equipment)).start().await.unwrap();
-    let input = json!({"base": base, "order": 7});
-    let handle = engine.start("http", Start::new(&input).id("h")).await.unwrap();
-    let output: Value = handle.result().await.unwrap();
-    assert_eq!(output["status"], json!(200));
-    let request = output["request"].as_str().unwrap();
-    assert!(request.starts_with("POST /reserve"), "{request}");
-    assert!(request.contains(r#"{"order":7}"#), "{request}");
-    assert!(request.contains("idempotency-key: h/1/reserve"), "{request}");
+    let engine = engine_with(text, Actions::default().with("down", down)).await;
+    let handle = engine.start("down", Start::new(&nothing()).id("d")).await.unwrap();
+    handle.failure().await;
+    let handle = engine.engine().get(&InstanceId::new("d").unwrap());
+    let history = handle.history().await.unwrap();
+    let delays: Vec<u64> = history
+        .iter()
+        .filter(|recorded| recorded.entry.name.as_deref() == Some("grows"))
+        .filter_map(|recorded| recorded.entry.delay_ms)
+        .collect();
+    assert_eq!(delays.len(), 5, "{delays:?}");
+    assert!(delays.iter().all(|delay| *delay <= 15_000), "{delays:?}");
+    let lasts = handle.steps().await.unwrap().into_iter().find(|step| &*step.name == "lasts");
+    let attempts = lasts.unwrap().attempts;
+    assert!((2..=5).contains(&attempts), "{attempts}");
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_fails_the_step_without_another_try() {
-    let base = echo_server().await;
-    let text = "
-name: http
-steps: [{id: look, http: {url: '${input.base}/missing'}, onError: sad}]
-handlers: [{id: sad, return: '${steps.look.error.details.status}'}]
-";
-    let flow = Arc::new(parse(text).unwrap());
-    let equipment = Arc::new(Equipment::new().unwrap());
-    let store: Arc<dyn abide::store::Store> = Arc::new(abide_testkit::MemoryStore::default());
-    let engine = Engine::on(store).register(workflow(&flow, 1, &equipment)).start().await.unwrap();
-    let handle = engine.start("http", Start::new(&json!({"base": base}))).await.unwrap();
-    assert_eq!(handle.result::<Value>().await.unwrap(), json!(404));
-    let look =
-        handle.steps().await.unwrap().into_iter().find(|step| &*step.name == "look").unwrap();
-    assert_eq!(look.attempts, 1);
+async fn an_attempt_takes_no_longer_than_its_own_timeout_or_that_of_the_document() {
+    let hang = async |(): ()| std::future::pending::<abide::Result<()>>().await;
+    for text in [
+        "
+name: hangs
+defaults: {timeout: 5 seconds, retry: {maxAttempts: 1}}
+steps: [{id: hang, call: {action: hang}}]
+",
+        "
+name: hangs
+defaults: {timeout: 5 days, retry: {maxAttempts: 1}}
+steps: [{id: hang, call: {action: hang}, timeout: 5 seconds}]
+",
+    ] {
+        let engine = engine_with(text, Actions::default().with("hang", hang)).await;
+        let handle = engine.start("hangs", Start::new(&nothing())).await.unwrap();
+        handle.until_step_started("hang").await;
+        engine.advance("6 seconds").await;
+        let failure = handle.failure().await;
+        assert_eq!(failure.code, "STEP_RETRY_EXHAUSTED", "{failure:?}");
+        assert!(failure.message.contains("longer than 5s"), "{failure:?}");
+    }
 }

@@ -127,3 +127,103 @@ steps:
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].entry.name.as_deref(), Some("halfway"));
 }
+
+const THREE_LETTERS: &str = "
+name: three
+steps:
+  - {id: a, receive: {topic: post}}
+  - {id: b, receive: {topic: post}}
+  - {id: c, receive: {topic: post}}
+output: ['${steps.a.output.payload}', '${steps.b.output.payload}', '${steps.c.output.payload}']
+";
+
+#[tokio::test]
+async fn messages_have_ids_and_may_come_later() {
+    let text = "
+name: sender
+steps:
+  - {id: start, workflow: {name: three, id: '${workflow.id}-r', detached: true}}
+  - {id: at_last, send: {to: '${steps.start.output.instanceId}', topic: post, payload: last, visibleAt: '${input.at}'}}
+  - {id: later, send: {to: '${steps.start.output.instanceId}', topic: post, payload: later, delay: 1 hour}}
+  - {id: once, send: {to: '${steps.start.output.instanceId}', topic: post, payload: first, id: same}}
+  - {id: twice, send: {to: '${steps.start.output.instanceId}', topic: post, payload: again, id: same}}
+";
+    let engine = engine(&[text, THREE_LETTERS]).start().await;
+    let input = json!({"at": "2031-01-01T00:00:00Z"});
+    let handle = engine.start("sender", Start::new(&input).id("s")).await.unwrap();
+    handle.result::<Value>().await.unwrap();
+    let received = engine.get("s-r").result::<Value>().await.unwrap();
+    assert_eq!(received, json!(["first", "later", "last"]));
+    let someday = json!({"at": "someday"});
+    let failure = run(&[text, THREE_LETTERS], someday, async |_| Ok(())).await.unwrap_err();
+    assert_eq!(failure.code, "VALIDATION_ERROR", "{failure:?}");
+    assert!(failure.message.contains("send.visibleAt"), "{failure:?}");
+}
+
+#[tokio::test]
+async fn events_have_ids_and_may_come_later() {
+    let receiver = "
+name: hearer
+events: {news: {buffer: queue}}
+steps:
+  - {id: a, waitForEvent: {eventPattern: news}}
+  - {id: b, waitForEvent: {eventPattern: news}}
+  - {id: c, waitForEvent: {eventPattern: news}}
+output: ['${steps.a.output.payload}', '${steps.b.output.payload}', '${steps.c.output.payload}']
+";
+    let text = "
+name: sender
+steps:
+  - {id: start, workflow: {name: hearer, id: '${workflow.id}-r', detached: true}}
+  - {id: at_last, sendEvent: {to: '${steps.start.output.instanceId}', type: news, payload: last, visibleAt: 1924992000000}}
+  - {id: later, sendEvent: {to: '${steps.start.output.instanceId}', type: news, payload: later, delay: 1 hour}}
+  - {id: once, sendEvent: {to: '${steps.start.output.instanceId}', type: news, payload: first, id: '${input.id}'}}
+  - {id: twice, sendEvent: {to: '${steps.start.output.instanceId}', type: news, payload: again, id: '${input.id}'}}
+";
+    let engine = engine(&[text, receiver]).start().await;
+    let handle = engine.start("sender", Start::new(&json!({"id": "n-1"})).id("s")).await.unwrap();
+    handle.result::<Value>().await.unwrap();
+    let received = engine.get("s-r").result::<Value>().await.unwrap();
+    assert_eq!(received, json!(["first", "later", "last"]));
+}
+
+#[tokio::test]
+async fn who_sends_to_one_that_has_ended_says_whether_that_is_an_error() {
+    let text = "
+name: sender
+steps:
+  - {id: run, workflow: {name: short, id: '${workflow.id}-r'}}
+  - {id: ignored, send: {to: '${workflow.id}-r', topic: post, onTerminal: ignore}}
+  - {id: ignored_too, sendEvent: {to: '${workflow.id}-r', type: post, onTerminal: ignore}}
+  - {id: refused, send: {to: '${workflow.id}-r', topic: post, onTerminal: error}, onError: noted}
+  - {id: refused_too, sendEvent: {to: '${workflow.id}-r', type: post}, onError: noted}
+handlers: [{id: noted, set: {noted: true}}]
+output:
+  ignored: ['${steps.ignored.output.delivered}', '${steps.ignored_too.output.buffered}']
+  refused: ['${steps.refused.error.code}', '${steps.refused_too.error.code}']
+";
+    let short = "
+name: short
+steps: [{id: a, set: {x: 1}}]
+";
+    let output = run(&[text, short], nothing(), async |_| Ok(())).await.unwrap();
+    let refused = "WORKFLOW_NOT_RUNNING";
+    assert_eq!(output, json!({"ignored": [0, false], "refused": [refused, refused]}));
+}
+
+#[tokio::test]
+async fn a_published_event_says_what_it_is_about_and_belongs_to() {
+    let text = "
+name: publisher
+steps:
+  - {id: tell, publish: {type: order.shipped, payload: 7, subject: '${input.order}', correlationId: 'c-${input.order}'}}
+  - id: hear
+    waitForEvent:
+      eventPattern: order.shipped
+      filterCondition: event.subject === input.order && event.correlationId === 'c-1'
+      timeout: 1 hour
+output: '${steps.hear.output.payload}'
+";
+    comes_to(text, json!({"order": "1"}), json!(7)).await;
+    fails_with(text, json!({"order": "2"}), "EVENT_TIMEOUT", "order.shipped").await;
+}

@@ -13,5 +13,9 @@ mod effects;
 mod exchange;
 mod harness;
 mod limits;
+#[path = "../loopback/mod.rs"]
+mod loopback;
+mod outside;
 mod templates;
+mod triggers;
 mod waits;

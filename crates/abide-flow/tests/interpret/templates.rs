@@ -45,3 +45,78 @@ steps:
 ";
     comes_to(text, nothing(), json!(null)).await;
 }
+
+/// Fields that may hold a template, each in a step whose other fields are fine.
+const FIELDS: &[(&str, &str)] = &[
+    ("sleep", "sleep: '?'"),
+    ("sleepUntil", "sleepUntil: '?'"),
+    ("http.method", "http: {method: '?', url: 'http://127.0.0.1:9'}"),
+    ("http.url", "http: {url: '?'}"),
+    ("http.query.q", "http: {url: 'http://127.0.0.1:9', query: {q: '?'}}"),
+    ("http.headers.h", "http: {url: 'http://127.0.0.1:9', headers: {h: '?'}}"),
+    ("http.body.b", "http: {url: 'http://127.0.0.1:9', body: {b: '?'}}"),
+    ("waitForEvent.eventPattern.0", "waitForEvent: {eventPattern: '?'}"),
+    ("waitForEvent.timeout", "waitForEvent: {eventPattern: e, timeout: '?'}"),
+    ("waitForEvent.timeoutAt", "waitForEvent: {eventPattern: e, timeoutAt: '?'}"),
+    ("waitForEvent.count", "waitForEvent: {eventPattern: e, count: '?'}"),
+    ("waitForEvent.since", "waitForEvent: {eventPattern: e, since: '?'}"),
+    ("waitForSignal.name", "waitForSignal: {name: '?'}"),
+    ("waitForSignal.timeout", "waitForSignal: {name: s, timeout: '?'}"),
+    ("receive.topic", "receive: {topic: '?'}"),
+    ("receive.timeout", "receive: {topic: t, timeout: '?'}"),
+    ("send.to", "send: {to: '?', topic: t}"),
+    ("send.topic", "send: {to: x, topic: '?'}"),
+    ("send.payload.p", "send: {to: x, topic: t, payload: {p: '?'}}"),
+    ("send.id", "send: {to: x, topic: t, id: '?'}"),
+    ("send.delay", "send: {to: x, topic: t, delay: '?'}"),
+    ("send.visibleAt", "send: {to: x, topic: t, visibleAt: '?'}"),
+    ("sendEvent.to", "sendEvent: {to: '?', type: e}"),
+    ("sendEvent.type", "sendEvent: {to: x, type: '?'}"),
+    ("sendEvent.payload", "sendEvent: {to: x, type: e, payload: '?'}"),
+    ("sendEvent.id", "sendEvent: {to: x, type: e, id: '?'}"),
+    ("publish.type", "publish: {type: '?'}"),
+    ("publish.payload", "publish: {type: e, payload: '?'}"),
+    ("publish.subject", "publish: {type: e, subject: '?'}"),
+    ("publish.correlationId", "publish: {type: e, correlationId: '?'}"),
+    ("setOutput.key", "setOutput: {key: '?', value: 1}"),
+    ("setOutput.value", "setOutput: {key: k, value: '?'}"),
+    ("getOutput.from", "getOutput: {from: '?', key: k}"),
+    ("getOutput.key", "getOutput: {from: x, key: '?'}"),
+    ("getOutput.timeout", "getOutput: {from: x, key: k, timeout: '?'}"),
+    ("emit.name", "emit: {name: '?'}"),
+    ("emit.data", "emit: {name: n, data: '?'}"),
+    ("set.x", "set: {x: '?'}"),
+    ("call.action", "call: {action: '?'}"),
+    ("call.input", "call: {action: echo, input: '?'}"),
+    ("tool.server", "tool: {server: '?', name: n}"),
+    ("tool.name", "tool: {server: 'http://127.0.0.1:9', name: '?'}"),
+    ("tool.arguments.a", "tool: {server: 'http://127.0.0.1:9', name: n, arguments: {a: '?'}}"),
+    ("tool.headers.h", "tool: {server: 'http://127.0.0.1:9', name: n, headers: {h: '?'}}"),
+    ("forEach.items", "forEach: {items: '?', steps: [{id: b, set: {x: 1}}]}"),
+    (
+        "forEach.concurrency",
+        "forEach: {items: [1], concurrency: '?', steps: [{id: b, set: {x: 1}}]}",
+    ),
+    ("workflow.name", "workflow: {name: '?'}"),
+    ("workflow.input.n", "workflow: {name: w, input: {n: '?'}}"),
+    ("workflow.id", "workflow: {name: w, id: '?'}"),
+    ("return", "return: '?'"),
+    ("fail.code", "fail: {code: '?'}"),
+    ("fail.message", "fail: {code: C, message: '?'}"),
+    ("timeout", "call: {action: echo}, timeout: '?'"),
+    ("retry.maxAttempts", "call: {action: echo}, retry: {maxAttempts: '?'}"),
+    ("retry.delay", "call: {action: echo}, retry: {delay: '?'}"),
+    ("retry.backoff", "call: {action: echo}, retry: {backoff: '?'}"),
+    ("retry.maxDelay", "call: {action: echo}, retry: {maxDelay: '?'}"),
+    ("retry.maxDuration", "call: {action: echo}, retry: {maxDuration: '?'}"),
+];
+
+#[tokio::test]
+async fn a_template_without_a_value_fails_its_step_in_every_field() {
+    for (field, step) in FIELDS {
+        let step = step.replace('?', "${input.no}");
+        let text = format!("name: w\nsteps:\n  - {{id: a, {step}}}\n");
+        let says = format!("Failed to resolve input: `input.no` at `{field}`");
+        fails_with(&text, nothing(), "VALIDATION_ERROR", &says).await;
+    }
+}

@@ -2,6 +2,7 @@
 
 use abide::Publication;
 use abide::prelude::*;
+use abide_testkit::TestHandle;
 use serde_json::{Value, json};
 
 use crate::harness::{comes_to, engine, fails_with, nothing, run};
@@ -240,4 +241,21 @@ output: '${steps.approval.output.payload.approved}'
     handle.send_event("extra.one", &1).await.unwrap();
     handle.send_event("approval", &json!({"approved": true})).await.unwrap();
     assert_eq!(handle.result::<Value>().await.unwrap(), json!(true));
+}
+
+#[tokio::test]
+async fn a_wait_may_call_its_pattern_type_and_end_at_a_moment() {
+    let text = "
+name: until
+steps: [{id: pay, waitForEvent: {type: paid, timeoutAt: '${input.until}'}}]
+output: '${steps.pay.output.payload}'
+";
+    let until = json!({"until": "2031-01-01T00:00:00Z"});
+    let pay = async |handle: TestHandle| handle.send_event("paid", &json!(7)).await.map(drop);
+    assert_eq!(run(&[text], until.clone(), pay).await.unwrap(), json!(7));
+    let late = run(&[text], until, async |_| Ok(())).await.unwrap_err();
+    assert_eq!(late.code, "EVENT_TIMEOUT");
+    let details: Value = late.details.unwrap().decode().unwrap();
+    assert_eq!(details["timeoutAt"], json!("2031-01-01T00:00:00.000Z"));
+    fails_with(text, json!({"until": "someday"}), "VALIDATION_ERROR", "timeoutAt").await;
 }

@@ -32,7 +32,8 @@ pub(crate) struct Loopback {
 }
 
 impl Loopback {
-    /// Answers with a status and JSON; a text goes word by word, as one that is still being written.
+    /// Answers with a status and JSON; a text goes word by word, as one that is still being written,
+    /// and that of a redirect is where it leads. A number with 429 says in how many seconds to come back.
     pub(crate) async fn start(
         answer: impl Fn(&Asked) -> (u16, Value) + Send + Sync + 'static,
     ) -> Self {
@@ -84,6 +85,12 @@ async fn serve(stream: TcpStream, answer: Script, seen: Arc<Mutex<Vec<String>>>)
     let (status, told) = answer(&asked);
     let head = format!("HTTP/1.1 {status} Some\r\nconnection: close\r\n");
     let bytes = match told {
+        Value::String(elsewhere) if (300..400).contains(&status) => {
+            format!("{head}location: {elsewhere}\r\ncontent-length: 0\r\n\r\n")
+        }
+        Value::Number(seconds) if status == 429 => {
+            format!("{head}retry-after: {seconds}\r\ncontent-length: 0\r\n\r\n")
+        }
         Value::String(text) => {
             let chunk = |word: &str| format!("{:x}\r\n{word}\r\n", word.len());
             let chunks: String = text.split_inclusive(' ').map(chunk).collect();

@@ -4,7 +4,6 @@ use abide::publication::{Malformed, Publication};
 use abide::{InstanceId, LogFilter, cloud_event};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
@@ -64,6 +63,15 @@ struct VerdictList {
     verdicts: Vec<VerdictView>,
 }
 
+/// What came of it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+enum PublishedView {
+    One(Box<VerdictView>),
+    /// Of a batch.
+    Several(VerdictList),
+}
+
 /// Publish an event to whoever wants it
 ///
 /// Takes Abide's own JSON, or CloudEvents 1.0: structured (`application/cloudevents+json`), binary
@@ -73,13 +81,12 @@ struct VerdictList {
     request_body(content((PublishBody = "application/json"),
         (serde_json::Value = "application/cloudevents+json"),
         (Vec<serde_json::Value> = "application/cloudevents-batch+json"))),
-    responses((status = 202, description = "what came of it; `{verdicts: […]}` of a batch",
-        body = VerdictView)))]
+    responses((status = 202, description = "what came of it", body = PublishedView)))]
 async fn publish(
     State(app): State<App>,
     Params(Publishing { dry_run }): Params<Publishing>,
     raw: Raw,
-) -> Result<Response, ApiError> {
+) -> Result<(StatusCode, Reply<PublishedView>), ApiError> {
     let is_batch = media_type(&raw.headers) == cloud_event::BATCH;
     let events = read(&raw)?;
     let mut verdicts = Vec::with_capacity(events.len());
@@ -96,13 +103,13 @@ async fn publish(
         verdicts.push(VerdictView::from(verdict));
     }
     let answer = match (is_batch, verdicts.pop()) {
-        (false, Some(verdict)) => Reply(verdict).into_response(),
+        (false, Some(verdict)) => PublishedView::One(Box::new(verdict)),
         (_, last) => {
             verdicts.extend(last);
-            Reply(VerdictList { verdicts }).into_response()
+            PublishedView::Several(VerdictList { verdicts })
         }
     };
-    Ok((StatusCode::ACCEPTED, answer).into_response())
+    Ok((StatusCode::ACCEPTED, Reply(answer)))
 }
 
 /// The events of a request.

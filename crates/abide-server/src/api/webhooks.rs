@@ -1,10 +1,10 @@
 //! Webhooks: defining them, and the calls that come in.
 
-use abide::{Delivered, DocumentKind, Error, Json, Outgoing};
+use abide::{Delivered, Document, DocumentKind, Error, Json, Outgoing};
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -14,7 +14,7 @@ use super::body::{Defined, Raw, Reply};
 use super::error::ApiError;
 use super::params::At;
 use super::view::VerdictView;
-use super::webhook::{Call, Refused, Secret, Webhook};
+use super::webhook::{Call, Refused, Secret, Verify, Webhook};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -31,14 +31,23 @@ struct WebhookView {
     name: String,
     /// Counts from 1; a change makes the next.
     version: u32,
-    #[serde(flatten)]
-    body: Webhook,
+    #[serde(rename = "type")]
+    event_type: String,
+    payload: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<String>,
+    verify: Verify,
 }
 
 impl WebhookView {
     fn of(document: &abide::Document) -> Result<Self, ApiError> {
+        let Webhook { event_type, payload, id, source, to, verify } = document.body.decode()?;
         let (name, version) = (document.name.to_string(), document.version);
-        Ok(Self { name, version, body: document.body.decode()? })
+        Ok(Self { name, version, event_type, payload, id, source, to, verify })
     }
 }
 
@@ -89,12 +98,12 @@ async fn show(
     State(app): State<App>,
     At(name): At<String>,
 ) -> Result<Reply<WebhookView>, ApiError> {
-    Ok(Reply(find(&app, &name).await?))
+    Ok(Reply(WebhookView::of(&find(&app, &name).await?)?))
 }
 
-async fn find(app: &App, name: &str) -> Result<WebhookView, ApiError> {
+async fn find(app: &App, name: &str) -> Result<Document, ApiError> {
     let found = app.engine().store().document(DocumentKind::Webhook, name, None).await?;
-    WebhookView::of(&found.ok_or_else(|| missing(name))?)
+    Ok(found.ok_or_else(|| missing(name))?)
 }
 
 fn missing(name: &str) -> Error {
@@ -131,6 +140,14 @@ impl From<Delivered> for SentView {
     }
 }
 
+/// What came of a call.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+enum ReceivedView {
+    Published(Box<VerdictView>),
+    Sent(SentView),
+}
+
 /// Take a call
 ///
 /// It is authorised by its signature. Publishes the event that the webhook makes of it, or sends it to
@@ -138,21 +155,23 @@ impl From<Delivered> for SentView {
 #[utoipa::path(post, path = "/hooks/{name}", tag = "webhooks",
     params(("name" = String, Path, description = "the webhook")),
     request_body = serde_json::Value,
-    responses((status = 202, description = "what came of it; of an event that was sent: \
-        `{eventId, delivered, buffered}`", body = VerdictView)))]
+    responses((status = 202, description = "what came of it", body = ReceivedView)))]
 async fn receive(
     State(app): State<App>,
     At(name): At<String>,
     Raw { headers, bytes }: Raw,
-) -> Result<Response, ApiError> {
-    let webhook = find(&app, &name).await?.body;
+) -> Result<(StatusCode, Reply<ReceivedView>), ApiError> {
+    let webhook: Webhook = find(&app, &name).await?.body.decode()?;
     let call = Call { headers, body: bytes };
     let secret = secret(&app, &name, &webhook)?;
     let verified = call.verify(&webhook, &secret, app.engine().now());
     let own_id = verified.map_err(|why| untrusted(&name, &why))?;
     let made = call.event(&name, &webhook, own_id)?;
     let answer = match made.to {
-        None => Reply(VerdictView::from(app.engine().publish(made.event).await?)).into_response(),
+        None => {
+            let verdict = app.engine().publish(made.event).await?;
+            ReceivedView::Published(Box::new(verdict.into()))
+        }
         Some(to) => {
             let mut sent = Outgoing::event(&made.event.event_type);
             if let Some(payload) = &made.event.payload {
@@ -161,10 +180,10 @@ async fn receive(
             if let Some(id) = &made.event.id {
                 sent = sent.id(id);
             }
-            Reply(SentView::from(app.handle(&to)?.send(sent).await?)).into_response()
+            ReceivedView::Sent(app.handle(&to)?.send(sent).await?.into())
         }
     };
-    Ok((StatusCode::ACCEPTED, answer).into_response())
+    Ok((StatusCode::ACCEPTED, Reply(answer)))
 }
 
 /// An empty secret is none: anybody could sign with it.
@@ -192,5 +211,5 @@ fn untrusted(name: &str, why: &Refused) -> ApiError {
 
 fn unusable(name: &str) -> ApiError {
     let message = format!("the webhook {name:?} has no secret that can be used; the log says why");
-    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR", message)
+    ApiError::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message)
 }

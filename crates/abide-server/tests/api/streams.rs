@@ -333,7 +333,7 @@ async fn what_is_said_to_those_who_watch_is_heard_and_not_kept() {
     let world = World::coded(|builder| {
         builder.workflow("say", |cx: Cx, (): ()| async move {
             let _: Event<Value> = cx.wait_for_event("go").await?;
-            cx.broadcast("mood", &"good")?;
+            cx.broadcast("mood", "good")?;
             let _: Event<Value> = cx.wait_for_event("end").await?;
             Ok::<_, Error>(())
         })

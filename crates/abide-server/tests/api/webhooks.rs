@@ -206,7 +206,7 @@ async fn without_a_usable_secret_no_call_is_taken_and_none_is_told() {
         put(&world, name, json!({"type": "a", "verify": verify})).await.with(200);
         let headers = [("x-signature", hex(&sign(b"", "{}")))];
         let refused = call(&world, name, &headers, "{}").await;
-        let message = refused.refused(500, "INTERNAL_ERROR");
+        let message = refused.refused(401, "UNAUTHORIZED");
         assert!(!message.contains("UNSET") && !message.contains("EMPTY"), "{message}");
     }
 }

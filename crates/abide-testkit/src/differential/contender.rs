@@ -45,7 +45,7 @@ impl Contender {
             Operation::Advance(_) => String::new(),
             Operation::Attach => words(store.attach(Arc::clone(&self.heard) as _).await),
             Operation::Start(batch, if_exists) => self.start(batch, if_exists).await,
-            Operation::Commit(by, transition) => self.commit(&by, transition, known).await,
+            Operation::Commit(by, transition) => self.commit(&by, *transition, known).await,
             Operation::Append(by, chunk) => self.append(&by, chunk, known).await,
             Operation::Chunks(id, filter, limit) => words(store.chunks(&id, filter, limit).await),
             Operation::Claim(id) => self.claim(&id, known).await,

@@ -54,7 +54,7 @@ impl Generator {
             0..10 => self.advance(),
             10 => Operation::Attach,
             11..25 => self.start(),
-            25..58 => Operation::Commit(self.speaker(), self.transition()),
+            25..58 => Operation::Commit(self.speaker(), Box::new(self.transition())),
             58..70 => Operation::Claim(self.busy_id()),
             70..74 => Operation::Release(self.speaker()),
             74..86 => Operation::Control(self.id(), self.control()),

@@ -19,7 +19,7 @@ pub(super) enum Operation {
     /// Another engine takes over.
     Attach,
     Start(Vec<NewInstance>, IfExists),
-    Commit(Speaker, Transition),
+    Commit(Speaker, Box<Transition>),
     Append(Speaker, NewChunk),
     Chunks(InstanceId, ChunkFilter, usize),
     Claim(InstanceId),

@@ -1,6 +1,7 @@
 //! What streaming steps gave so far.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use abide::store::{Committed, Hint};
@@ -38,9 +39,9 @@ impl State {
             kept.chunks.retain(|place, _| !of_step(place) || life(place.1) >= life(position));
         }
         let place = (new.step.clone(), position);
-        if !kept.chunks.contains_key(&place) {
+        if let Entry::Vacant(vacant) = kept.chunks.entry(place) {
             let chunk = Chunk { row, step: new.step.clone(), position, bytes: new.bytes.clone() };
-            kept.chunks.insert(place, chunk);
+            vacant.insert(chunk);
             let id = kept.instance.id.clone();
             self.last_chunk = row;
             self.hints.push(Hint::Streamed(id));

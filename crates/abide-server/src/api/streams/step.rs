@@ -86,7 +86,7 @@ pub(super) async fn stream(
     }
     Ok(match as_events {
         true => sse::answer(
-            frames.filter_map(async |frame| event(frame.ok()?)),
+            frames.filter_map(async |frame| Some(event(&frame.ok()?))),
             app.settings().heartbeat,
         ),
         false => bytes(frames),
@@ -123,7 +123,7 @@ async fn begun(
     }
 }
 
-fn event(frame: Frame) -> Option<Event> {
+fn event(frame: &Frame) -> Event {
     let is_end = matches!(frame.kind, FrameKind::Done | FrameKind::Failed(_));
     let id = match (frame.position, is_end) {
         (Some(position), false) => Some(position.to_string()),
@@ -131,7 +131,7 @@ fn event(frame: Frame) -> Option<Event> {
         (None, true) => Some(END.to_owned()),
         (None, false) => None,
     };
-    Some(Event::new(id, &FrameView::new(&frame)))
+    Event::new(id, &FrameView::new(frame))
 }
 
 /// The bytes alone. Whoever reads them can't be told that they are void but by an abnormal end.

@@ -11,4 +11,5 @@ mod stripe;
 
 pub(super) use call::Call;
 pub(super) use definition::Webhook;
+pub(super) use scheme::Verify;
 pub(super) use signature::{Refused, Secret};

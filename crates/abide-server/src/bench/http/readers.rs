@@ -53,7 +53,7 @@ pub(crate) async fn delay(
     if all.len() < rounds {
         return Err(Error::Unexpected(format!("{} of {rounds} were heard", all.len())));
     }
-    let delays = Samples::of_ms(all.into_iter());
+    let delays = Samples::of_ms(all);
     Ok(vec![
         Reading::new("delayP50", delays.percentile(50), Unit::Ms),
         Reading::new("delayP99", delays.percentile(99), Unit::Ms),

@@ -66,7 +66,7 @@ impl Generator {
         if self.one_in(2) {
             does.cancels.push(self.pick(&STEPS).into());
         }
-        Operation::Commit(by, does)
+        Operation::Commit(by, Box::new(does))
     }
 
     pub(super) fn publish(&mut self) -> Publish {

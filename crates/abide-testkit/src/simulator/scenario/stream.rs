@@ -10,11 +10,11 @@ use crate::simulator::script::Ask;
 fn streams(witness: &Witness, script: Script) -> Plan {
     let talks = workflow("talks", witness, async |cx, witness| {
         let mut whole = String::new();
-        for step in ["one", "two"] {
+        for (step, after) in [("one", "after one"), ("two", "after two")] {
             let pieces = [step, " and ", step].map(Ok::<_, Error>);
             let source = || async { Ok::<_, Error>(stream::iter(pieces.clone())) };
             whole += &cx.stream_step(step, source).await?;
-            witness.step(&cx, "between", 1).await?;
+            witness.step(&cx, after, 1).await?;
         }
         Ok(whole)
     });

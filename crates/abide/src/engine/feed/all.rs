@@ -21,6 +21,7 @@ const PAGE: usize = 256;
 
 /// What somebody who watches all instances is given.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "hardly any is not the large one")]
 pub enum Fed {
     /// An entry of the history of an instance.
     Entry {

@@ -20,6 +20,7 @@ const PAGE: usize = 100;
 
 /// What somebody who watches an instance is given.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "hardly any is not the large one")]
 pub enum Watched {
     /// An entry of its history.
     Recorded(Recorded),

@@ -114,7 +114,8 @@ impl State {
         op.interrupted = 0;
         let (name, kind, began_at) = (Arc::clone(&op.name), op.kind, op.began_at);
         let (attempt, failed) = (op.attempt, op.failed);
-        let delay = retry.and_then(|retry| retry.next(failed, now.since(began_at), random));
+        let asked = failure.detail("retryAfterMs").map(Duration::from_millis);
+        let delay = retry.and_then(|retry| retry.next(failed, now.since(began_at), asked, random));
         let pauses = retry.is_some_and(Retry::pauses_when_exhausted) && delay.is_none();
         if failure.code == "STEP_TIMEOUT" {
             self.record(&Entry {
