@@ -1,7 +1,7 @@
 //! `docs/sql.md` is right: every query of it finds something in a database that an engine filled, and
 //! every table, column and index that it names is there.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail their test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail their test")]
 
 use std::fs;
 use std::path::Path;
