@@ -167,6 +167,24 @@ async fn steps_are_shown_apart_from_events_with_their_results() {
 }
 
 #[tokio::test]
+async fn only_steps_are_shown_as_steps_and_a_wait_is_one() {
+    let looked = Looked::at().await;
+    everything(&looked).await;
+    let names = "SELECT step_id FROM execution_step_results WHERE execution_id = 'a' ORDER BY 1";
+    assert_eq!(looked.rows(names), ["nap", "s"], "neither events nor outputs are steps");
+    let claim = start(&looked.store, "c").await;
+    let (open, early) = (hears("open", "paid"), waits("early", Kind::Signal, "go", None));
+    looked.store.deliver(signal("c", "go", "s2")).await.unwrap();
+    looked.clock.advance(MS * 5);
+    let begun = Entry::of_step(EntryKind::WaitStarted, &"open".into(), StepKind::Event);
+    let reached = Transition { entries: Entries::of(&[begun]), ..reaches(vec![open, early]) };
+    looked.store.commit(commit(claim, reached)).await.unwrap();
+    let waits = "SELECT step_id, started_at_epoch_ms, completed_at_epoch_ms, output ->> '$.payload'
+                   FROM execution_step_results WHERE execution_id = 'c' ORDER BY 1";
+    assert_eq!(looked.rows(waits), ["early 1005 1005 s2", "open 1005 - -"]);
+}
+
+#[tokio::test]
 async fn a_message_is_shown_with_its_source_and_a_consumed_one_with_its_time() {
     let looked = Looked::at().await;
     let claim = start(&looked.store, "a").await;

@@ -227,6 +227,8 @@ pub enum Error {
         timeout_ms: u64,
         /// Until when.
         timeout_at: Option<String>,
+        /// Of a wait for several: how many came, and went back to their place.
+        received: Option<u32>,
     },
     /// A child failed or was terminated.
     #[error("child {child} failed: {failure}")]
@@ -367,10 +369,13 @@ impl Error {
             Self::StepInterrupted { step, message } => failure
                 .in_step(step)
                 .with_details(&serde_json::json!({ "step": step, "last": message })),
-            Self::EventTimeout { step, event_type, timeout_ms, timeout_at } => {
-                let details = serde_json::json!({
+            Self::EventTimeout { step, event_type, timeout_ms, timeout_at, received } => {
+                let mut details = serde_json::json!({
                     "eventType": event_type, "timeoutMs": timeout_ms, "timeoutAt": timeout_at,
                 });
+                if let Some(received) = received {
+                    details["received"] = (*received).into();
+                }
                 failure.in_step(step).with_details(&details)
             }
             Self::ChildFailed { child, failure: inner } => failure.with_details(
@@ -395,6 +400,7 @@ impl Error {
                 event_type: failure.detail("eventType").unwrap_or_default(),
                 timeout_ms: failure.detail("timeoutMs").unwrap_or_default(),
                 timeout_at: failure.detail("timeoutAt"),
+                received: failure.detail("received"),
             },
             "STEP_INTERRUPTED" => Self::StepInterrupted {
                 step,
@@ -474,5 +480,15 @@ mod tests {
         let back = Error::from_step("charge", error.to_failure());
         assert!(matches!(back, Error::StepRetryExhausted { attempts: 3, .. }), "{back:?}");
         assert_eq!(back.to_string(), error.to_string());
+    }
+
+    #[test]
+    fn a_counted_wait_that_gave_up_keeps_saying_how_many_came() {
+        let details = serde_json::json!({
+            "eventType": "vote", "timeoutMs": 1000, "timeoutAt": null, "received": 2,
+        });
+        let stored = Failure::new("EVENT_TIMEOUT", "too few").with_details(&details);
+        let seen = Error::from_step("votes", stored);
+        assert_eq!(seen.to_failure().detail::<u32>("received"), Some(2), "{seen:?}");
     }
 }

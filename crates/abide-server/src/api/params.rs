@@ -75,21 +75,49 @@ pub(super) fn cursor(asked: Option<&str>) -> Result<Option<i64>, ApiError> {
     asked.map(|text| text.parse().map_err(|_| wrong())).transpose()
 }
 
-/// Statuses separated by commas. The words of older systems are understood.
+/// What older systems call a status; `docs/coming-from.md` has the same table.
+const OLDER_WORDS: &[(&[Status], &[&str])] = &[
+    (&[Status::Completed], &["complete", "success"]),
+    (
+        &[Status::Errored],
+        &[
+            "error",
+            "failed",
+            "failure",
+            "timedout",
+            "timed_out",
+            "max_recovery_attempts_exceeded",
+            "retries_exceeded",
+        ],
+    ),
+    (&[Status::Terminated], &["cancelled", "canceled"]),
+    (&[Status::Queued], &["created", "enqueued", "pending"]),
+    (
+        &[Status::Waiting],
+        &[
+            "waiting_for_event",
+            "waitingforevent",
+            "waiting_for_signal",
+            "waiting_for_message",
+            "suspended",
+        ],
+    ),
+    (&[Status::Paused], &["waitingforpause"]),
+    (&[Status::Queued, Status::Running, Status::Waiting, Status::Sleeping], &["active"]),
+];
+
+/// Statuses separated by commas, in any case. The words of older systems are understood.
 pub(super) fn statuses(asked: Option<&str>) -> Result<Vec<Status>, ApiError> {
     let mut statuses = Vec::new();
     for word in asked.into_iter().flat_map(|text| text.split(',')).map(str::trim) {
-        let meant: &[Status] = match word.to_ascii_lowercase().as_str() {
-            "" => return Err(ApiError::invalid("status is empty")),
-            "success" | "complete" => &[Status::Completed],
-            "failed" | "failure" | "error" => &[Status::Errored],
-            "cancelled" | "canceled" => &[Status::Terminated],
-            "pending" | "enqueued" | "created" => &[Status::Queued],
-            "waiting_for_event" | "waitingforevent" | "suspended" => &[Status::Waiting],
-            "active" => &[Status::Queued, Status::Running, Status::Waiting, Status::Sleeping],
-            own => &[own.parse::<Status>()?],
-        };
-        statuses.extend_from_slice(meant);
+        let word = word.to_ascii_lowercase();
+        if word.is_empty() {
+            return Err(ApiError::invalid("status is empty"));
+        }
+        match OLDER_WORDS.iter().find(|(_, words)| words.contains(&&*word)) {
+            Some((meant, _)) => statuses.extend_from_slice(meant),
+            None => statuses.push(word.parse()?),
+        }
     }
     Ok(statuses)
 }
@@ -98,12 +126,76 @@ pub(super) fn statuses(asked: Option<&str>) -> Result<Vec<Status>, ApiError> {
 mod tests {
     use super::*;
 
+    /// The words of each system, and what they mean where that is another word.
+    const SYSTEMS: &[&str] = &[
+        "Cloudflare: queued running paused errored terminated waiting complete=completed \
+         waitingForPause=paused",
+        "ablauf: created=queued running completed errored paused sleeping waiting terminated",
+        "bullmq-workflows: queued running paused complete=completed errored terminated waiting",
+        "deco: pending=queued enqueued=queued running completed success=completed error=errored \
+         cancelled=terminated sleeping waiting_for_signal=waiting waiting_for_message=waiting",
+        "durable-effect: Pending=queued Queued=queued Running=running Completed=completed \
+         Failed=errored Cancelled=terminated",
+        "augmented-os: CREATED=queued RUNNING=running COMPLETED=completed FAILED=errored \
+         CANCELLED=terminated WAITING_FOR_EVENT=waiting",
+        "DBOS: ENQUEUED=queued SUCCESS=completed ERROR=errored CANCELLED=terminated \
+         MAX_RECOVERY_ATTEMPTS_EXCEEDED=errored RETRIES_EXCEEDED=errored",
+        "Inngest: Running=running Completed=completed Failed=errored Cancelled=terminated",
+        "Temporal: Running=running Completed=completed Failed=errored Canceled=terminated \
+         Terminated=terminated TimedOut=errored timed_out=errored",
+        "others: failure=errored suspended=waiting WaitingForEvent=waiting",
+    ];
+
     #[test]
-    fn statuses_may_be_said_in_the_words_of_older_systems() {
-        let read = |text: &str| statuses(Some(text)).unwrap();
-        assert_eq!(read("completed, FAILED"), [Status::Completed, Status::Errored]);
-        assert_eq!(read("enqueued"), [Status::Queued]);
-        assert!(statuses(Some("done")).is_err() && statuses(Some("")).is_err());
+    fn each_word_of_older_systems_is_understood() {
+        let mut tried = vec!["active".to_owned()];
+        for system in SYSTEMS {
+            for pair in system.split(' ').skip(1) {
+                let (word, meant) = pair.split_once('=').unwrap_or((pair, pair));
+                let read = statuses(Some(word)).unwrap();
+                assert_eq!(read, [meant.parse::<Status>().unwrap()], "{word} of {system}");
+                tried.push(word.to_ascii_lowercase());
+            }
+        }
+        let living = [Status::Queued, Status::Running, Status::Waiting, Status::Sleeping];
+        assert_eq!(statuses(Some("active")).unwrap(), living);
+        for word in OLDER_WORDS.iter().flat_map(|(_, words)| *words) {
+            assert!(tried.iter().any(|tried| tried == word), "{word} is not tried");
+        }
+    }
+
+    #[test]
+    fn several_statuses_are_separated_by_commas_and_what_is_none_is_refused() {
+        let both = statuses(Some("completed, FAILED")).unwrap();
+        assert_eq!(both, [Status::Completed, Status::Errored]);
+        assert!(statuses(None).unwrap().is_empty());
+        for none in ["done", "", "completed,", "unknown"] {
+            assert!(statuses(Some(none)).is_err(), "{none:?}");
+        }
+    }
+
+    #[test]
+    fn the_guide_has_the_same_words() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path.join("../../docs/coming-from.md")).unwrap();
+        let section = text.split_once("\n## Words for statuses\n").unwrap().1;
+        let section = section.split("\n## ").next().unwrap();
+        let quoted = |cell: &str| -> Vec<String> {
+            cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+        };
+        let mut told: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+        for row in section.lines().filter(|line| line.starts_with("| `")) {
+            let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+            told.push((quoted(cells[1]), quoted(cells[0])));
+        }
+        let known: Vec<(Vec<String>, Vec<String>)> = OLDER_WORDS
+            .iter()
+            .map(|(meant, words)| {
+                let meant = meant.iter().map(|status| status.as_str().to_owned()).collect();
+                (meant, words.iter().map(|word| (*word).to_owned()).collect())
+            })
+            .collect();
+        assert_eq!(told, known);
     }
 
     #[test]

@@ -88,6 +88,10 @@ async fn outputs_are_read_and_awaited() {
     let all = world.get("/instances/t/outputs").await.with(200);
     let keys: Vec<_> = all["outputs"].as_array().unwrap().iter().map(|one| &one["key"]).collect();
     assert_eq!(keys, ["answer", "progress"]);
+    let progress = &all["outputs"][1]["value"];
+    for field in ["currentPhase", "totalPhases", "completedSteps"] {
+        assert!(progress[field].is_u64(), "{progress}");
+    }
     let message = world.get("/instances/t/outputs/nothing?timeout=1ms").await;
     let message = message.refused(404, "OUTPUT_NOT_FOUND");
     assert!(message.contains("answer"), "{message}");

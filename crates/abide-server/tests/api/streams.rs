@@ -241,6 +241,7 @@ async fn the_history_is_told_from_the_beginning_then_live_and_the_end_closes_it(
     assert_eq!(reader.header("content-type"), "text/event-stream");
     assert_eq!(reader.header("cache-control"), "no-cache");
     assert_eq!(reader.header("x-accel-buffering"), "no");
+    assert_eq!(reader.header("connection"), "keep-alive");
     let first = reader.event().await.unwrap();
     assert_eq!((first.id.as_deref(), &first.data["type"]), (Some("1"), &json!("workflow.started")));
     loop {

@@ -154,7 +154,13 @@ on_every_store! {
 #[test]
 fn a_timeout_keeps_its_code_and_its_fields_when_it_is_stored_and_read() {
     let (step, event_type) = ("ask".to_owned(), "approval".to_owned());
-    let error = Error::EventTimeout { step, event_type, timeout_ms: 120_000, timeout_at: None };
+    let error = Error::EventTimeout {
+        step,
+        event_type,
+        timeout_ms: 120_000,
+        timeout_at: None,
+        received: None,
+    };
     let stored = Json::encode(&error.to_failure()).unwrap();
     let read: Failure = stored.decode().unwrap();
     let restored = Error::from_step("ask", read);
