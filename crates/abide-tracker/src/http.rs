@@ -40,7 +40,8 @@ impl HttpSink {
     /// When the configuration can't work.
     pub fn new(config: &TrackerConfig) -> Result<Self> {
         let url = config.check()?;
-        let wrong = |what: &'static str, message: String| Error::Invalid { what: what.into(), message };
+        let wrong =
+            |what: &'static str, message: String| Error::Invalid { what: what.into(), message };
         let authorization = HeaderValue::try_from(format!("Bearer {}", config.access_token));
         let mut authorization =
             authorization.map_err(|refused| wrong("accessToken", refused.to_string()))?;

@@ -163,7 +163,8 @@ impl Life {
         let (name, _, rest) = rests.min_by_key(earliest)?;
         let is_met_at_once = next.is_some_and(|next| {
             let meets = |recorded: &Recorded| {
-                let known = recorded.entry.name.as_ref().is_some_and(|it| self.open.contains_key(it));
+                let known =
+                    recorded.entry.name.as_ref().is_some_and(|it| self.open.contains_key(it));
                 known && recorded.at == at && settles(recorded.entry.entry)
             };
             next.iter().any(meets)

@@ -62,11 +62,8 @@ mod tests {
     #[test]
     fn the_example_of_the_specification_is_signed_alike() {
         let signer = Signer::new("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
-        let signed = signer.sign(
-            "msg_p5jXN8AQM9LWM0D4loKWxJek",
-            "1614265330",
-            br#"{"test": 2432232314}"#,
-        );
+        let signed =
+            signer.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", br#"{"test": 2432232314}"#);
         assert_eq!(signed, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
     }
 

@@ -49,8 +49,7 @@ pub async fn of_a_sink_only_the_last_version_is_kept(lab: &Lab) {
         lab.store.put_document(DocumentKind::Sink, "s", json(body)).await.unwrap().version
     };
     assert_eq!((put(1).await, put(2).await, put(2).await, put(3).await), (1, 2, 2, 3));
-    let read =
-        async |version| lab.store.document(DocumentKind::Sink, "s", version).await.unwrap();
+    let read = async |version| lab.store.document(DocumentKind::Sink, "s", version).await.unwrap();
     assert_eq!(read(None).await.unwrap().body, json(3));
     assert_eq!((read(Some(1)).await, read(Some(2)).await), (None, None));
     assert_eq!(versions(lab, DocumentKind::Sink).await, ["s 3"]);

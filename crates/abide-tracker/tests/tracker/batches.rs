@@ -139,7 +139,7 @@ async fn every_end_of_a_slice_is_a_flush() {
         let handle = engine.start("w", Start::new(&())).await.unwrap();
         world.server.came(1).await;
         world.until(&handle, Status::Sleeping).await;
-        world.clock.advance(Duration::from_secs(60));
+        world.later(&tracker, Duration::from_secs(60)).await;
         let requests = world.server.came(2).await;
         let told = ["workflow.started", "sleep.started", "workflow.paused nap sleep"];
         assert_eq!(short(&requests[0].events), told);

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use abide::prelude::*;
-use abide_tracker::Tracker;
+use abide_tracker::{Tracker, TrackerConfig};
 
 use crate::sink::Does;
 use crate::world::{World, eventually, in_time, run_steps, short, steps, text};
@@ -30,8 +29,7 @@ async fn a_batch_that_is_always_refused_is_sent_four_times_and_the_next_one_stil
             world.pass(ms(delay)).await;
         }
         let requests = world.server.came(4).await;
-        let waited: Vec<_> =
-            requests.windows(2).map(|two| two[1].at.since(two[0].at)).collect();
+        let waited: Vec<_> = requests.windows(2).map(|two| two[1].at.since(two[0].at)).collect();
         assert_eq!(waited, [ms(100), ms(200), ms(400)]);
         assert!(requests.iter().all(|request| request.body == requests[0].body));
         assert!(eventually(async || tracker.dropped() == 4).await);
@@ -161,13 +159,14 @@ async fn a_shutdown_does_not_wait_for_a_sink_that_hangs() {
     in_time(async {
         let world = World::memory().await;
         world.server.does(Does::Hangs);
-        let tracker = world.tracker();
+        let config = TrackerConfig { shutdown_timeout: ms(1234), ..world.config() };
+        let tracker = Tracker::new(config).unwrap();
         let engine = world.engine(steps(), &tracker).await;
         run_steps(&engine, 1).await;
         world.server.came(1).await;
         let stopping = engine.clone();
         let stopped = tokio::spawn(async move { stopping.shutdown().await });
-        world.pass(Duration::from_secs(5)).await;
+        world.pass(ms(1234)).await;
         stopped.await.unwrap();
         assert_eq!(tracker.sent(), 0);
     })

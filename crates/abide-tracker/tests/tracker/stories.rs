@@ -50,14 +50,14 @@ async fn steps_retries_and_timeouts_are_told_with_their_fields() {
                         }
                     };
                     let charged = cx.step("charge", charge).retry(retry).timeout("1 minute").await;
-                    cx.now();
+                    let _ = cx.now();
                     charged
                 }
             });
             let engine = world.engine(workflow, &tracker).await;
             let handle = engine.start("w", Start::new(&json!({"a": [1, null]}))).await.unwrap();
             world.until(&handle, Status::Sleeping).await;
-            world.clock.advance(Duration::from_secs(2));
+            world.later(&tracker, Duration::from_secs(2)).await;
             assert_eq!(handle.result::<u32>().await.unwrap(), 7);
             let at = "2023-11-14T22:13:22.000Z";
             let (first, second) = ("2023-11-14T22:14:20.000Z", "2023-11-14T22:14:22.000Z");
@@ -105,13 +105,16 @@ async fn a_failed_workflow_names_the_step_its_last_attempt_and_what_was_done() {
             };
             assert!(eventually(told).await);
             world.until(&handle, if wait == 1 { Status::Sleeping } else { Status::Running }).await;
-            world.clock.advance(Duration::from_secs(wait));
+            world.later(&tracker, Duration::from_secs(wait)).await;
         }
         world.until(&handle, Status::Errored).await;
         let events = told(&world, &tracker).await;
         let tail = &events[events.len() - 4..];
         let message = "the attempt took longer than 3s";
-        assert_eq!(tail[0], json!({"type": "timeout.exceeded", "stepName": "b", "timeoutMs": 3000}));
+        assert_eq!(
+            tail[0],
+            json!({"type": "timeout.exceeded", "stepName": "b", "timeoutMs": 3000})
+        );
         assert_eq!(tail[1]["willRetry"], false);
         assert_eq!(tail[2], json!({"type": "retry.exhausted", "stepName": "b", "attempts": 2}));
         assert_eq!(tail[3]["type"], "workflow.failed");
@@ -142,7 +145,7 @@ async fn waits_pause_a_workflow_and_have_timeouts_too() {
             let waits = async || handle.waits().await.unwrap().len() == 2;
             assert!(eventually(waits).await);
             world.until(&handle, Status::Waiting).await;
-            world.clock.advance(Duration::from_secs(60));
+            world.later(&tracker, Duration::from_secs(60)).await;
             handle.result::<()>().await.unwrap();
             let at = "2023-11-14T22:14:20.000Z";
             let expected = json!([
@@ -175,7 +178,7 @@ async fn a_sleep_is_told_and_a_pause_by_hand_during_it() {
         handle.pause().await.unwrap();
         handle.resume().await.unwrap();
         world.until(&handle, Status::Sleeping).await;
-        world.clock.advance(Duration::from_secs(60));
+        world.later(&tracker, Duration::from_secs(60)).await;
         handle.result::<()>().await.unwrap();
         let at = "2023-11-14T22:14:20.000Z";
         let asleep =
@@ -219,7 +222,7 @@ async fn a_workflow_does_not_rest_while_another_branch_runs() {
         world.until(&handle, Status::Sleeping).await;
         let rests = ["step.completed work", "workflow.paused nap sleep"];
         assert_eq!(told_shortly(&world, &tracker).await[3..], rests);
-        world.clock.advance(Duration::from_secs(60));
+        world.later(&tracker, Duration::from_secs(60)).await;
         handle.result::<()>().await.unwrap();
         let ends = ["workflow.resumed", "sleep.completed", "workflow.completed"];
         assert_eq!(told_shortly(&world, &tracker).await[5..], ends);
@@ -247,7 +250,7 @@ async fn what_a_restart_keeps_is_cached_and_replay_tells_nothing() {
         // Another process replays it.
         let tracker = world.tracker();
         let engine = world.engine(workflow(), &tracker).await;
-        world.clock.advance(Duration::from_secs(60));
+        world.later(&tracker, Duration::from_secs(60)).await;
         let handle = engine.get(handle.id());
         handle.result::<()>().await.unwrap();
         let all = told(&world, &tracker).await;
@@ -298,7 +301,7 @@ async fn children_rest_their_parent_and_the_rest_is_told_on_request() {
         let child = engine.get(&InstanceId::new("c").unwrap());
         let waits = async || child.status().await.is_ok_and(|status| status == Status::Waiting);
         assert!(eventually(waits).await);
-        world.clock.advance(Duration::from_millis(30));
+        world.later(&tracker, Duration::from_millis(30)).await;
         child.send_event("go", &()).await.unwrap();
         handle.result::<()>().await.unwrap();
         tracker.flush().await;

@@ -64,6 +64,12 @@ impl World {
         self.clock.set(at);
     }
 
+    /// Moves time while nothing is on its way: a request that takes long has failed.
+    pub(crate) async fn later(&self, tracker: &Tracker, by: Duration) {
+        tracker.flush().await;
+        self.clock.advance(by);
+    }
+
     /// Until an instance has a status.
     pub(crate) async fn until(&self, handle: &Handle, status: Status) {
         let reached = eventually(async || handle.status().await.unwrap() == status).await;
