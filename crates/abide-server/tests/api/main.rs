@@ -17,6 +17,7 @@ mod pages;
 mod reader;
 mod records;
 mod sends;
+mod sinks;
 mod streams;
 mod subscriptions;
 mod triggers;
