@@ -201,3 +201,6 @@ fn other(entry: &Entry) -> Other {
         error: entry.error.as_ref().map(|failure| error_of(Some(failure))),
     }
 }
+
+#[cfg(test)]
+mod tests;
