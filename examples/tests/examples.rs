@@ -75,3 +75,10 @@ fn a_quorum_is_two_people_and_not_two_votes() {
     assert!(printed.contains("change 7 was accepted by ann and bob\n"), "{printed}");
     assert!(printed.contains("event \"vote\" is not acceptable"), "{printed}");
 }
+
+#[test]
+fn a_tracker_prints_what_it_is_told() {
+    let printed = run(env!("CARGO_BIN_EXE_tracker"));
+    let told = "boil is done, attempt 1\npour is done, attempt 1\ntea has ended with 2 steps\n";
+    assert_eq!(printed, format!("{told}6 sent, 0 dropped\n"));
+}

@@ -130,8 +130,8 @@ pub(crate) struct BenchArgs {
     /// JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// steps, flow: how many instances at once, one measurement for each [default: steps
-    /// 1,64,256,1024, flow 64]
+    /// steps, flow, tracker: how many instances at once, one measurement for each [default: steps
+    /// 1,64,256,1024, flow and tracker 64]
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = positive)]
     pub(crate) in_flight: Vec<usize>,
     /// steps, flow, events: how long to measure [default: 5]; wake, match: how long before the storm
@@ -163,6 +163,8 @@ pub(crate) enum Workload {
     Match,
     /// The same through the API: rate, delay of streams, what idle readers cost
     Http,
+    /// The same steps with a tracker whose sink hangs, against none
+    Tracker,
     /// How late sleepers wake
     Timers,
     /// What instances that wait cost, and how soon an engine is ready among them

@@ -50,10 +50,15 @@ impl Host {
         let socket = bound.map_err(|source| Error::Listen { address, source })?;
         let engine = set.engine.clone();
         let builder = Engine::on(store.clone()).configure(|config| *config = engine);
-        let builder = Flows::load(&*store, builder, &equipment).await?;
+        let mut builder = Flows::load(&*store, builder, &equipment).await?;
+        let mut server = set.server.clone();
+        server.sinks = set.trackers()?;
+        for tracker in &server.sinks {
+            builder = builder.observe(tracker.clone());
+        }
         let engine = builder.start().await?;
         let flows = Flows::new(engine.clone(), equipment);
-        let app = App::new(engine, flows, set.server.clone());
+        let app = App::new(engine, flows, server);
         // A token that can't be read is told now, not with the first request.
         app.has_tokens().await.map_err(Error::Refused)?;
         let listening = listen(socket, router(app.clone()), &set.server)

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use abide_tracker::Tracker;
+
 use crate::api::ConfiguredToken;
 
 /// Settings of the server. Every limit has a name, a default and a reason.
@@ -32,6 +34,8 @@ pub struct Settings {
     pub tokens: Vec<ConfiguredToken>,
     /// `server.insecure`: without tokens, serve other machines too.
     pub insecure: bool,
+    /// Those who are told what happens, for operators to look after: the engine has them already.
+    pub sinks: Vec<Tracker>,
     /// Where the secrets of webhooks come from: the environment of the process.
     pub environment: fn(&str) -> Option<String>,
 }
@@ -50,6 +54,7 @@ impl Default for Settings {
             cors: Vec::new(),
             tokens: Vec::new(),
             insecure: false,
+            sinks: Vec::new(),
             environment: |name| std::env::var(name).ok(),
         }
     }

@@ -446,6 +446,7 @@ macro_rules! store_conformance {
             $crate::store_conformance!(@document $fresh:
                 it_reads_back_as_it_was_put,
                 a_change_is_the_next_version_and_the_same_again_is_not,
+                of_a_sink_only_the_last_version_is_kept,
                 the_latest_are_listed_by_name,
                 kinds_do_not_know_of_each_other,
                 removing_one_removes_its_versions

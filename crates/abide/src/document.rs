@@ -19,6 +19,16 @@ words! {
         Webhook = "webhook",
         /// What somebody may do who shows it.
         Token = "token",
+        /// How far a sink has been told what happened.
+        Sink = "sink",
+    }
+}
+
+impl DocumentKind {
+    /// Whether earlier versions are kept. Of what changes all the time they would only grow.
+    #[must_use]
+    pub fn keeps_versions(self) -> bool {
+        self != Self::Sink
     }
 }
 

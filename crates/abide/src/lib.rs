@@ -41,6 +41,7 @@ mod definition;
 mod document;
 mod duration;
 mod engine;
+mod entry_id;
 mod envelope;
 mod error;
 mod event;
@@ -85,8 +86,8 @@ pub use definition::{DefinitionStatus, EventDefinition};
 pub use document::{Document, DocumentKind};
 pub use duration::{DurationError, IntoDuration, parse as parse_duration};
 pub use engine::{
-    Builder, Engine, Explanation, Fed, Frames, Handle, IntoPublication, Kept, NearMiss, Outgoing,
-    Replayed, Start, Watch, WatchAll, Watched, Why,
+    Builder, Engine, Explanation, Fed, Follow, Frames, Handle, IntoPublication, Kept, NearMiss,
+    Observer, Outgoing, Replayed, Start, Watch, WatchAll, Watched, Why,
 };
 pub use error::{BoxError, Error, NonRetryable, Result};
 pub use event::{Buffer, Buffered, Delivered, Delivery, Event, Kind, OnTerminal, Place};

@@ -126,7 +126,7 @@ pub struct Epoch(pub i64);
 ///   and stays so. Nobody is a taker of what the log no longer keeps.
 ///   Pruning takes the oldest first; numbers are never used twice.
 /// - **Documents**: a body that differs from the last one's text is the next version; removing one removes
-///   its versions.
+///   its versions. Of kinds that keep none ([`DocumentKind::keeps_versions`]) the next takes the place of the last.
 /// - **Takes** consume the first visible buffered entry that matches, or find none; either way
 ///   [`crate::meeting::taken`] arrives.
 /// - **Cancels**: an active wait becomes cancelled, and so does one that was fulfilled meanwhile; each

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const PENDING: [&str; 0] = [];
 
 /// What each part asks for: numbered rows, and labelled ones.
-const PARTS: [(char, u32); 4] = [('A', 21), ('B', 27), ('C', 28), ('E', 17)];
+const PARTS: [(char, u32); 5] = [('A', 21), ('B', 27), ('C', 28), ('D', 19), ('E', 17)];
 const LABELLED: [(&str, usize); 3] = [("A edge:", 4), ("B shipped:", 5), ("C pitfall:", 5)];
 
 fn root() -> PathBuf {

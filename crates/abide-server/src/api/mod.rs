@@ -17,6 +17,7 @@ mod pages;
 mod params;
 mod records;
 mod sends;
+mod sinks;
 mod sound;
 mod streams;
 mod subscriptions;
@@ -51,6 +52,7 @@ fn v1() -> OpenApiRouter<App> {
         .merge(triggers::routes())
         .merge(tokens::routes())
         .merge(webhooks::routes())
+        .merge(sinks::routes())
 }
 
 /// The whole server as a service.

@@ -34,6 +34,7 @@ mod storm;
 mod subscriber;
 mod target;
 mod timers;
+mod tracker;
 mod waiter;
 mod wake;
 mod wall;
@@ -69,6 +70,9 @@ const STEPS_IN_FLIGHT: [usize; 4] = [1, 64, 256, 1024];
 
 /// Instances of `flow` at once.
 const FLOW_IN_FLIGHT: [usize; 1] = [64];
+
+/// Instances of `tracker` at once.
+const TRACKER_IN_FLIGHT: [usize; 1] = [64];
 
 /// Steps of the one long instance.
 const LONG: usize = 10_000;
@@ -210,6 +214,10 @@ fn plan(args: &BenchArgs) -> Vec<Probe> {
         }));
         plan.push(Probe::Delay { readers: readers.min(count), rounds: rounds.min(count) });
         plan.push(Probe::Readers { count: IDLE_READERS.min(count) });
+    }
+    if wants(Workload::Tracker) {
+        let tracker = |in_flight| Probe::Tracker { in_flight, extent };
+        plan.extend(in_flight(args, &TRACKER_IN_FLIGHT).map(tracker));
     }
     if wants(Workload::Timers) {
         let over = args.seconds.map_or(Duration::from_secs(60), Duration::from_secs_f64);

@@ -15,7 +15,7 @@ use super::reading::Reading;
 use super::subscriber::Mix;
 use super::{
     among, deadlines, events, fanout, flow, http, index, long, parked, publish, ready, reopened,
-    steps, timers, wake, yardstick,
+    steps, timers, tracker, wake, yardstick,
 };
 
 /// See the module. Goes to the process as JSON.
@@ -39,6 +39,7 @@ pub(crate) enum Probe {
     Http { work: Work, in_flight: usize, extent: Extent },
     Delay { readers: usize, rounds: usize },
     Readers { count: usize },
+    Tracker { in_flight: usize, extent: Extent },
 }
 
 /// How much to measure.
@@ -101,6 +102,7 @@ impl Probe {
             }
             Self::Delay { readers, rounds } => http::delay(file, readers, rounds).await,
             Self::Readers { count } => http::idle(file, count).await,
+            Self::Tracker { in_flight, extent } => tracker::measure(file, in_flight, extent).await,
         }
     }
 
@@ -120,6 +122,7 @@ impl Probe {
             Self::Events { .. } | Self::Among { .. } => "events",
             Self::Wake { .. } | Self::Deadlines { .. } => "wake",
             Self::Http { .. } | Self::Delay { .. } | Self::Readers { .. } => "http",
+            Self::Tracker { .. } => "tracker",
         }
     }
 
@@ -160,6 +163,7 @@ impl Probe {
             }
             Self::Delay { readers, .. } => format!("{readers} readers of streams"),
             Self::Readers { count } => format!("{count} idle readers"),
+            Self::Tracker { in_flight, .. } => format!("a sink that hangs, {in_flight} in flight"),
         }
     }
 

@@ -14,7 +14,7 @@ use super::probe::Extent;
 use super::reading::{Reading, Unit};
 
 /// Steps of one instance.
-const STEPS: f64 = 5.0;
+pub(super) const STEPS: f64 = 5.0;
 
 pub(super) async fn five(cx: Cx, (): ()) -> abide::Result<u32> {
     let mut sum = 0;
@@ -40,7 +40,7 @@ pub(crate) async fn measure(
 }
 
 /// One instance, from start to completed.
-async fn one(engine: Engine) -> Result<Duration, Error> {
+pub(super) async fn one(engine: Engine) -> Result<Duration, Error> {
     let began = Instant::now();
     let handle = engine.start("five", Start::new(&())).await?;
     let sum: u32 = handle.result().await?;

@@ -71,6 +71,7 @@ impl Target {
             (Probe::Readers { .. }, "bytesEach") => (Value, AtMost, 20.0 * 1024.0),
             (Probe::Readers { .. }, "idleRss") => (Value, AtMost, 30e6),
             (Probe::Readers { .. }, "ready") => (Value, AtMost, 300.0),
+            (Probe::Tracker { .. }, "ofUntracked") => (Value, AtLeast, 0.95),
             _ => return None,
         };
         Some(Self { of, bound, limit })

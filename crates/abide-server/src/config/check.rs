@@ -54,6 +54,14 @@ fn as_toml(set: &mut Configuration) -> String {
             text += &format!("{} = {value}{mark}\n", setting.parts().1);
         }
     }
+    for sink in &set.sinks {
+        // With secrets, so that they are not shown.
+        text += &format!(
+            "\n# [[tracker]] {:?}{}\n",
+            sink.name,
+            if sink.durable { ", durable" } else { "" }
+        );
+    }
     text
 }
 

@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::Configuration;
+use super::sinks;
 use super::table::{RESERVED, SETTINGS, TABLES, find};
 use super::written::Written;
 use crate::error::Error;
@@ -54,6 +55,13 @@ impl Reading<'_> {
             if RESERVED.contains(&name.as_str()) {
                 let message = format!("[{name}] is not there yet in this version");
                 self.problem(at, name, message, None);
+            } else if name == "tracker" {
+                let environment = |name: &str| std::env::var(name).ok();
+                let read = json(value.get_ref()).and_then(|read| sinks::read(read, &environment));
+                match read {
+                    Ok(sinks) => self.into.sinks = sinks,
+                    Err(wrong) => self.problem(at, name, format!("tracker: {wrong}"), None),
+                }
             } else if let Some(setting) = find(&name) {
                 let set = written(value).and_then(|written| setting.takes.set(self.into, &written));
                 if let Err(wrong) = set {
@@ -132,10 +140,14 @@ fn written(value: &Spanned<DeValue<'_>>) -> Result<Written, String> {
     }
 }
 
-/// Maps of texts and lists of texts as JSON.
+/// Maps, lists, texts, numbers and flags as JSON.
 fn json(value: &DeValue<'_>) -> Result<Value, String> {
     match value {
         DeValue::String(text) => Ok(Value::String(text.clone().into_owned())),
+        DeValue::Boolean(flag) => Ok(Value::Bool(*flag)),
+        DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix())
+            .map(Value::from)
+            .map_err(|_| format!("{} is not a number from zero on", number.as_str())),
         DeValue::Array(items) => items.iter().map(|item| json(item.get_ref())).collect(),
         DeValue::Table(table) => {
             let members = table.iter().map(|(key, value)| {
@@ -187,6 +199,17 @@ mod tests {
     }
 
     #[test]
+    fn trackers_are_read_as_one_table_or_as_several() {
+        let one = "[tracker]\nurl = \"http://a/\"\naccessToken = \"t\"\nbatch.maxSize = 7\ndurable = true\n";
+        let sinks = read(one).unwrap().sinks;
+        assert_eq!((sinks.len(), sinks[0].max_size, sinks[0].durable), (1, 7, true));
+        let table = "[[tracker]]\nurl = \"http://a/\"\naccessToken = \"t\"\n";
+        assert_eq!(read(&table.repeat(2)).unwrap().trackers().unwrap().len(), 2);
+        let wrong = read("[server]\ndrain = \"1s\"\n[tracker]\nurl = \"x\"\n").unwrap_err();
+        assert!(wrong.starts_with("3:2: tracker: missing field `accessToken`"), "{wrong}");
+    }
+
+    #[test]
     fn every_problem_is_told_with_its_place_and_what_was_meant() {
         let wrong = read("[server]\nlistne = \"x\"\ndrain = \"soon\"\n\n[residnecy]\nidle = 1\n");
         let wrong = wrong.unwrap_err();
@@ -201,9 +224,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_yet_says_so() {
-        for text in ["[[tracker]]\nurl = \"x\"\n", "[telemetry]\n"] {
-            assert!(read(text).unwrap_err().contains("not there yet"), "{text}");
-        }
+        assert!(read("[telemetry]\n").unwrap_err().contains("not there yet"));
     }
 
     #[test]

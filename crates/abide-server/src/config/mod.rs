@@ -7,6 +7,7 @@ mod file;
 #[cfg(test)]
 mod reference;
 mod setting;
+mod sinks;
 mod table;
 mod variables;
 mod written;
@@ -18,6 +19,7 @@ use abide::meeting::BufferLimit;
 use abide_flow::{AddressRules, EnvironmentSecrets, Equipment, HttpSettings};
 use abide_server::Settings;
 use abide_sqlite::{Options, SqliteStore};
+use abide_tracker::{Tracker, TrackerConfig};
 
 use crate::error::Error;
 
@@ -36,6 +38,7 @@ pub(crate) struct Configuration {
     http_allow: Vec<String>,
     http_deny: Vec<String>,
     http_ca_files: Vec<String>,
+    sinks: Vec<TrackerConfig>,
 }
 
 impl Default for Configuration {
@@ -51,6 +54,7 @@ impl Default for Configuration {
             http_allow: Vec::new(),
             http_deny: Vec::new(),
             http_ca_files: Vec::new(),
+            sinks: Vec::new(),
         }
     }
 }
@@ -107,6 +111,11 @@ impl Configuration {
             .lookback_max_scanned(lookback_max_scanned)
             .fanout_chunk(fanout_chunk)
             .index_max_bytes(index_max_bytes)
+    }
+
+    /// Who is told what happens.
+    pub(crate) fn trackers(&self) -> Result<Vec<Tracker>, Error> {
+        sinks::trackers(&self.sinks)
     }
 
     /// What documents may use.

@@ -34,7 +34,7 @@ pub(super) const TABLES: &[(&str, &str)] = &[
 ];
 
 /// Tables that are named in the contract and come with what they set.
-pub(super) const RESERVED: &[&str] = &["tracker", "telemetry"];
+pub(super) const RESERVED: &[&str] = &["telemetry"];
 
 pub(super) const SETTINGS: &[Setting] = &[
     setting(

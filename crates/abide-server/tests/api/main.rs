@@ -18,6 +18,7 @@ mod pages;
 mod reader;
 mod records;
 mod sends;
+mod sinks;
 mod streams;
 mod subscriptions;
 mod triggers;

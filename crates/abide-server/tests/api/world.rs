@@ -67,6 +67,14 @@ impl World {
         Self::build(&[], code, |settings| settings.heartbeat = Duration::from_millis(50)).await
     }
 
+    /// A server that knows these workflows and has these settings.
+    pub(crate) async fn observed(
+        code: impl FnOnce(Builder) -> Builder,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
+        Self::build(&[], code, change).await
+    }
+
     async fn build(
         documents: &[&str],
         code: impl FnOnce(Builder) -> Builder,

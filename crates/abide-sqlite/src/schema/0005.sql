@@ -20,7 +20,7 @@ CREATE INDEX chunks_instance ON chunks (instance);
 -- Documents get kinds. SQLite can't change a check, so the table is made anew.
 CREATE TABLE documents_anew (
     kind       TEXT NOT NULL CHECK (kind = 'event-definition' OR kind = 'trigger'
-        OR kind = 'workflow' OR kind = 'webhook' OR kind = 'token'),
+        OR kind = 'workflow' OR kind = 'webhook' OR kind = 'token' OR kind = 'sink'),
     name       TEXT NOT NULL,
     version    INTEGER NOT NULL CHECK (version > 0),
     body       TEXT NOT NULL,

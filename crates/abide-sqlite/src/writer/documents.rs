@@ -26,6 +26,12 @@ impl Batch<'_> {
              VALUES (?1, ?2, ?3, ?4, ?5)",
         )?;
         insert.execute(params![kind.as_str(), name, version, body.as_str(), self.now.0])?;
+        if !kind.keeps_versions() {
+            let mut delete = self.connection.prepare_cached(
+                "DELETE FROM documents WHERE kind = ?1 AND name = ?2 AND version < ?3",
+            )?;
+            delete.execute(params![kind.as_str(), name, version])?;
+        }
         Ok(Document { kind, name: name.into(), version, body, updated_at: self.now })
     }
 

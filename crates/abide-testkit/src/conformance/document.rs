@@ -44,6 +44,17 @@ pub async fn a_change_is_the_next_version_and_the_same_again_is_not(lab: &Lab) {
     assert_eq!(versions(lab, TRIGGER).await, ["t 3"]);
 }
 
+pub async fn of_a_sink_only_the_last_version_is_kept(lab: &Lab) {
+    let put = async |body: u32| {
+        lab.store.put_document(DocumentKind::Sink, "s", json(body)).await.unwrap().version
+    };
+    assert_eq!((put(1).await, put(2).await, put(2).await, put(3).await), (1, 2, 2, 3));
+    let read = async |version| lab.store.document(DocumentKind::Sink, "s", version).await.unwrap();
+    assert_eq!(read(None).await.unwrap().body, json(3));
+    assert_eq!((read(Some(1)).await, read(Some(2)).await), (None, None));
+    assert_eq!(versions(lab, DocumentKind::Sink).await, ["s 3"]);
+}
+
 pub async fn the_latest_are_listed_by_name(lab: &Lab) {
     for (name, body) in [("b", 1), ("a", 1), ("c", 1), ("a", 2)] {
         put(lab, name, body).await;

@@ -32,6 +32,9 @@ impl State {
         }
         let version = last.map_or(1, |last| last.version + 1);
         let document = Document { kind, name, version, body, updated_at: self.now };
+        if !kind.keeps_versions() {
+            versions.clear();
+        }
         versions.push(document.clone());
         document
     }

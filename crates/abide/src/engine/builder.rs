@@ -18,7 +18,7 @@ use crate::time::{Clock, SystemClock};
 use crate::workflow::{Registry, Workflow};
 
 use super::catalog::Catalog;
-use super::feed::{self, Feed};
+use super::feed::{self, Feed, Follow, Observer};
 use super::idle::Idle;
 use super::listener::Ear;
 use super::residents::Residents;
@@ -34,6 +34,7 @@ pub struct Builder {
     config: Config,
     clock: Arc<dyn Clock>,
     replace: Option<Box<Replace>>,
+    observers: Vec<Arc<dyn Observer>>,
 }
 
 impl Builder {
@@ -44,6 +45,7 @@ impl Builder {
             config: Config::default(),
             clock: Arc::new(SystemClock::default()),
             replace: None,
+            observers: Vec::new(),
         }
     }
 
@@ -77,6 +79,12 @@ impl Builder {
         self
     }
 
+    /// Has somebody follow everything that its instances do.
+    pub fn observe(mut self, observer: impl Observer) -> Self {
+        self.observers.push(Arc::new(observer));
+        self
+    }
+
     /// For tests: asks `replace` before the function of a step is called, at every attempt. What it
     /// answers is recorded as if the function had; with `None` the function is called.
     pub fn replace_steps<R>(mut self, replace: R) -> Self
@@ -90,11 +98,11 @@ impl Builder {
     /// Starts the engine: it takes over the store and goes on with everything in it.
     ///
     /// # Errors
-    /// When a workflow declares what can't be, or the store's own.
+    /// When a workflow declares what can't be, an observer can't begin, or the store's own.
     pub async fn start(self) -> Result<Engine> {
         self.registry.check()?;
         let (claims, to_claim) = mpsc::unbounded_channel();
-        let Self { store, registry, config, clock, replace } = self;
+        let Self { store, registry, config, clock, replace, observers } = self;
         let (catalog, feed) = (Catalog::default(), Feed::new(&config));
         let inner = Arc::new(Inner {
             timers: Timers::new(config.timers_horizon, config.sweep_interval),
@@ -114,6 +122,7 @@ impl Builder {
             output_waiters: Waiters::default(),
             settling: Waiters::default(),
             claims,
+            observers,
             phase: AtomicU8::new(RUNNING),
         });
         let weak: Weak<Inner> = Arc::downgrade(&inner);
@@ -121,12 +130,16 @@ impl Builder {
         let ear = Ear { engine: weak.clone(), feed: Arc::clone(&feed) };
         inner.store.attach(Arc::new(ear)).await?;
         inner.env.catalog.load(&*inner.store).await?;
+        let engine = Engine { _alive: Arc::new(Alive(Arc::clone(&inner))), inner };
+        for observer in &engine.inner.observers {
+            observer.begin(Follow::new(&engine.inner).await?).await?;
+        }
         tokio::spawn(claims::serve(weak.clone(), to_claim));
         tokio::spawn(claims::sweep(weak.clone()));
         tokio::spawn(timers::serve(weak.clone()));
         tokio::spawn(idle::serve(weak.clone()));
         tokio::spawn(prune::serve(weak.clone()));
         tokio::spawn(feed::serve(weak, feed));
-        Ok(Engine { _alive: Arc::new(Alive(Arc::clone(&inner))), inner })
+        Ok(engine)
     }
 }

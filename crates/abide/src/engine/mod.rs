@@ -21,6 +21,7 @@ mod waiters;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use futures_util::future::join_all;
 use tokio::sync::mpsc;
 
 use crate::config::Config;
@@ -39,7 +40,7 @@ use crate::workflow::{Registry, Workflow};
 pub use builder::Builder;
 pub use catalog::Kept;
 pub use explain::{Explanation, NearMiss, Why};
-pub use feed::{Fed, Frames, Watch, WatchAll, Watched};
+pub use feed::{Fed, Follow, Frames, Observer, Watch, WatchAll, Watched};
 pub use handle::Handle;
 pub use outgoing::Outgoing;
 pub use publish::IntoPublication;
@@ -96,6 +97,7 @@ pub(crate) struct Inner {
     settling: Waiters<InstanceId, Status>,
     /// Instances to be read from the store and run.
     claims: mpsc::UnboundedSender<InstanceKey>,
+    observers: Vec<Arc<dyn Observer>>,
     phase: AtomicU8,
 }
 
@@ -283,7 +285,8 @@ impl Engine {
         self.inner.residents.count()
     }
 
-    /// Stops: nothing new begins, running steps get `shutdown.grace` to finish and be recorded.
+    /// Stops: nothing new begins, running steps get `shutdown.grace` to finish and be recorded, and observers
+    /// finish with what was.
     pub async fn shutdown(&self) {
         self.inner.phase.fetch_max(SHUTTING_DOWN, Ordering::SeqCst);
         let clock = &self.inner.env.clock;
@@ -292,6 +295,7 @@ impl Engine {
             () = self.inner.residents.all_quiet() => {}
             () = grace => tracing::warn!("steps still ran when shutdown.grace was over"),
         }
+        join_all(self.inner.observers.iter().map(|observer| observer.finish())).await;
         self.inner.kill();
     }
 

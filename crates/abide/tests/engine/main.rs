@@ -15,6 +15,7 @@ mod events;
 mod feeds;
 mod filters;
 mod lifecycle;
+mod observers;
 mod publish;
 mod races;
 mod replay;

@@ -2,7 +2,6 @@
 
 use abide::history::{Entry, EntryKind, Recorded};
 use abide::{InstanceId, Json};
-use ring::digest::{SHA256, digest};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -90,7 +89,7 @@ pub(crate) struct Told<'a> {
 
 impl EntryView {
     pub(crate) fn new(told: Told<'_>, recorded: Recorded) -> Self {
-        let event_id = event_id(told.id, &recorded);
+        let event_id = recorded.event_id(told.id);
         let Recorded { seq, run, at, entry } = recorded;
         let is_step = entry.entry.as_str().starts_with("step.");
         let started = entry.entry == EntryKind::WorkflowStarted;
@@ -148,15 +147,4 @@ impl EntryView {
 fn is_about_a_step(kind: EntryKind) -> bool {
     let word = kind.as_str();
     ["step.", "retry.", "sleep.", "timeout.", "wait."].iter().any(|part| word.starts_with(part))
-}
-
-/// The id of an entry: a UUIDv7 of its moment whose other bits say which entry it is, so that the
-/// same one has the same id wherever and whenever it is told.
-fn event_id(id: &InstanceId, recorded: &Recorded) -> String {
-    let named = digest(&SHA256, format!("{}\n{}", id.as_str(), recorded.seq).as_bytes());
-    let mut bytes = [0; 10];
-    bytes.copy_from_slice(&named.as_ref()[..10]);
-    let ms = u64::try_from(recorded.at.0).unwrap_or(0);
-    let uuid = uuid::Builder::from_unix_timestamp_millis(ms, &bytes).into_uuid();
-    format!("evt_{}", uuid.simple())
 }

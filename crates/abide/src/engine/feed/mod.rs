@@ -3,6 +3,7 @@
 //! ```text
 //!   Hint::Recorded ──▶ follow: Store::tail ──▶ ring those who watch the instance ──▶ they read the store
 //!                                        └──▶ keep the row for those who watch all ──▶ they read it here
+//!                  └──▶ ring observers ──▶ they read Store::tail, each for itself
 //! ```
 //!
 //! While nobody watches there is nothing to do: hints are dropped, nothing is read and nothing kept. A reader
@@ -10,6 +11,7 @@
 
 mod all;
 mod bell;
+mod follow;
 mod frames;
 mod kept;
 mod watch;
@@ -32,6 +34,8 @@ use super::Inner;
 
 pub use all::{Fed, WatchAll};
 use bell::Bell;
+use follow::Followers;
+pub use follow::{Follow, Observer};
 pub use frames::Frames;
 use kept::Kept;
 pub use watch::{Watch, Watched};
@@ -47,6 +51,8 @@ pub(crate) struct Feed {
     /// How many watch. Looked at after every batch of commits, and nothing else is while it is 0.
     watching: AtomicUsize,
     readers: Mutex<Readers>,
+    /// Those who only want to be told.
+    followers: Followers,
     /// Something was recorded, somebody came, the last one left, or it is all over.
     news: Notify,
 }
@@ -67,11 +73,13 @@ impl Feed {
             stopped: false,
         };
         let readers = Mutex::new(readers);
-        Arc::new(Self { watching: AtomicUsize::new(0), readers, news: Notify::new() })
+        let (watching, followers) = (AtomicUsize::new(0), Followers::default());
+        Arc::new(Self { watching, readers, followers, news: Notify::new() })
     }
 
     /// Something was added to the history of some instances.
     pub(super) fn recorded(&self) {
+        self.followers.ring();
         if self.is_watched() {
             self.news.notify_one();
         }
@@ -97,6 +105,7 @@ impl Feed {
         readers.stopped = true;
         readers.ring_everybody();
         drop(readers);
+        self.followers.ring();
         self.news.notify_one();
     }
 
