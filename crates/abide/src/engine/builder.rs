@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::cx::Cx;
 use crate::error::{BoxError, Result};
 use crate::json::Json;
+use crate::metrics::{Counted, Measured};
 use crate::replacement::{Replace, StepCall};
 use crate::store::Store;
 use crate::time::{Clock, SystemClock};
@@ -105,6 +106,7 @@ impl Builder {
                 registry,
                 catalog,
                 feed,
+                measured: Measured::default(),
                 store: Arc::clone(&store),
                 replace,
             }),
@@ -114,6 +116,7 @@ impl Builder {
             output_waiters: Waiters::default(),
             settling: Waiters::default(),
             claims,
+            counted: Counted::default(),
             phase: AtomicU8::new(RUNNING),
         });
         let weak: Weak<Inner> = Arc::downgrade(&inner);

@@ -99,6 +99,7 @@ impl Run {
     ) -> Result<Self> {
         let Instance { id, input, run, .. } = &claimed.instance;
         let past = Past::read(&claimed.history);
+        past.met_at.iter().for_each(|at| engine.env.woken_by_event(*at));
         let began_at = past.began_at;
         let mut state = engine.env.state(past, input.clone());
         if began_at.is_none() {
@@ -235,6 +236,9 @@ impl Run {
                 News::Tick => self.scheduled = None,
                 News::Arrived(recorded) => {
                     self.shown = (Phase::Running, None);
+                    if recorded.entry.entry == EntryKind::WaitFulfilled {
+                        self.engine.env.woken_by_event(recorded.at);
+                    }
                     self.resident.state.lock().arrived(&recorded);
                     if recorded.entry.entry == EntryKind::WorkflowTerminating {
                         self.paused = false;
@@ -283,7 +287,7 @@ impl Run {
         if due > now {
             return;
         }
-        state.tick(now);
+        state.tick(now, &self.engine.env.measured);
         if self.timeout_at.is_some_and(|at| at <= now)
             && self.compensating.is_none()
             && state.is_live()
@@ -405,6 +409,11 @@ pub(crate) struct NewRun<'a> {
 }
 
 impl Env {
+    /// A workflow is about to go on with what a wait met then.
+    fn woken_by_event(&self, met_at: Timestamp) {
+        self.measured.event_wakes.add_time(self.clock.now().since(met_at));
+    }
+
     fn state(&self, past: Past, input: Json) -> State {
         let context = crate::context::ContextMap::new(input);
         State::new(past, context, Arc::clone(&self.clock), &self.config)
