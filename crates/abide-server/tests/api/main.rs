@@ -13,6 +13,7 @@ mod events;
 mod guard;
 mod hostile;
 mod instances;
+mod metrics;
 mod pages;
 mod reader;
 mod records;

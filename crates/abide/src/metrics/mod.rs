@@ -11,8 +11,8 @@ mod measured;
 mod tally;
 
 pub use census::Census;
-pub use histogram::{Distribution, Histogram};
 pub(crate) use census::Counted;
+pub use histogram::{Distribution, Histogram};
 pub(crate) use measured::Measured;
 pub(crate) use tally::Kinds;
 pub use tally::{Tally, Totals};
