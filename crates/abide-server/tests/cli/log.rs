@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 
+use serde_json::{Value, from_str, json};
+
 use crate::server::{Place, Server};
 
 const PAYLOAD: &str = "marked-payload-4711";
@@ -84,6 +86,12 @@ fn neither_payloads_nor_secrets_are_logged_however_much_is() {
     assert!(failure.contains("REJECTED"), "{failure}");
     let lines = server.stop_and_read();
     assert!(lines.iter().any(|line| line.contains("\"DEBUG\"")), "it was to tell much");
+    let in_a_step = |line: &&String| line.contains("an attempt failed");
+    let failed: Vec<Value> = lines.iter().filter(in_a_step).map(|l| from_str(l).unwrap()).collect();
+    assert_eq!(failed.len(), 2 + 1, "two attempts, and the step that fails");
+    let spans = &failed[1]["spans"];
+    assert_eq!((&spans[0]["instance"], &spans[0]["workflow"]), (&json!("t"), &json!("talkative")));
+    assert_eq!((&spans[1]["step"], &spans[1]["attempt"]), (&json!("tell"), &json!(2)));
     for line in lines {
         assert!(!line.contains(PAYLOAD) && !line.contains(SECRET), "{line}");
     }

@@ -22,6 +22,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use tracing::Span;
+
 use crate::cx::{self, Cx};
 use crate::engine::{Env, Inner};
 use crate::error::Result;
@@ -72,6 +74,7 @@ pub(crate) struct Run {
     reported_stuck: bool,
     /// The wake-up the engine was last asked for.
     scheduled: Option<Timestamp>,
+    span: Span,
 }
 
 /// What a turn came to.
@@ -141,11 +144,14 @@ impl Run {
             over: false,
             reported_stuck: false,
             scheduled: None,
+            span: span_of(new),
         })
     }
 
     /// Polls ahead of the start, so that what the workflow asks for first rides in its commit.
     pub(crate) fn first_transition(&mut self) -> (Transition, Vec<OpId>) {
+        let span = self.span.clone();
+        let _inside = span.enter();
         self.began_at = self.engine.env.clock.now();
         while self.advance() {}
         self.transition()
@@ -373,6 +379,8 @@ impl Future for Run {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<()> {
+        let span = self.span.clone();
+        let _inside = span.enter();
         self.resident.begin_driving(task.waker());
         loop {
             match self.turn(task) {
@@ -398,6 +406,15 @@ impl Drop for Run {
             self.engine.left(self.key, &self.resident, self.over);
         }
     }
+}
+
+/// One stay in memory. A root, because it outlives whoever started it; and of a level that is off unless
+/// somebody asks, because there is one for every instance.
+fn span_of(new: &NewRun<'_>) -> Span {
+    tracing::debug_span!(
+        target: "abide::instance", parent: None, "instance",
+        instance = %new.id, workflow = %new.workflow.name, run = new.run
+    )
 }
 
 /// What a run is made from.
