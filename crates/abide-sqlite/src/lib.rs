@@ -11,6 +11,7 @@
 //!
 //! No runtime is needed: answers are plain futures that any executor may poll.
 
+mod census;
 mod chunks;
 mod claims;
 mod documents;

@@ -204,6 +204,11 @@ impl Queue {
         true
     }
 
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.state.lock().commands.len()
+    }
+
     /// Whether somebody waits.
     pub(crate) fn is_any(&self) -> bool {
         self.any.load(Ordering::Acquire)

@@ -1,6 +1,9 @@
 //! What the writer has done so far, for benchmarks and tests of batching.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use abide::metrics::{Figures, Histogram, Tally, Totals};
 
 /// Counts since the store was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,15 +20,59 @@ pub struct Stats {
 }
 
 /// The counters behind [`Stats`]: written by the writer, read by anyone.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Counters {
     commits: AtomicU64,
     commands: AtomicU64,
     rows: AtomicU64,
     scanned_waits: AtomicU64,
+    failed: AtomicU64,
+    totals: Totals,
+    batches: Histogram,
+    durations: Histogram,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self {
+            commits: AtomicU64::new(0),
+            commands: AtomicU64::new(0),
+            rows: AtomicU64::new(0),
+            scanned_waits: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            totals: Totals::default(),
+            batches: Histogram::of_sizes(),
+            durations: Histogram::of_times(),
+        }
+    }
 }
 
 impl Counters {
+    /// A transaction is durable that had something to store.
+    pub(crate) fn stored(&self, commands: u64, took: Duration) {
+        self.batches.add(commands);
+        self.durations.add_time(took);
+    }
+
+    /// A transaction was refused.
+    pub(crate) fn failed(&self) {
+        self.failed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add(&self, tally: &Tally) {
+        self.totals.add(tally);
+    }
+
+    pub(crate) fn figures(&self, queued: u64) -> Figures {
+        let mut figures = Figures::of(self.totals.read());
+        figures.batches = self.batches.read();
+        figures.commits = self.durations.read();
+        figures.failed = self.failed.load(Ordering::Relaxed);
+        figures.queued = queued;
+        figures.scanned_waits = self.scanned_waits.load(Ordering::Relaxed);
+        figures
+    }
+
     pub(crate) fn count(&self, commits: u64, commands: u64, rows: u64) {
         self.commits.fetch_add(commits, Ordering::Relaxed);
         self.commands.fetch_add(commands, Ordering::Relaxed);

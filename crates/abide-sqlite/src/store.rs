@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use abide::history::Recorded;
 use abide::lifecycle::Control;
+use abide::metrics::{Census, Figures};
 use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Overview, Started, Store,
 };
@@ -29,7 +30,7 @@ use crate::queue::{Command, Order, Queue, Reply, Write};
 use crate::reader::{Pool, job};
 use crate::stats::Stats;
 use crate::writer::{Limits, Shared, Writer};
-use crate::{chunks, documents, inbox, log, outputs, row, search, tail, waits};
+use crate::{census, chunks, documents, inbox, log, outputs, row, search, tail, waits};
 
 /// Keys that are read at once when looking for unclaimed instances.
 const RUNNABLE_PAGE: usize = 1024;
@@ -404,6 +405,15 @@ impl Store for SqliteStore {
 
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {
         self.write(|reply| Write::Prune(ended_before, limit, reply))
+    }
+
+    fn census(&self) -> Answer<Census> {
+        self.read(census::census)
+    }
+
+    fn figures(&self) -> Figures {
+        let Shared { counters, queue, .. } = &self.inner.shared;
+        counters.figures(queue.len() as u64)
     }
 }
 

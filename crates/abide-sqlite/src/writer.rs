@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use abide::meeting::BufferLimit;
+use abide::metrics::Tally;
 use abide::store::{Hint, Listener};
 use abide::{Clock, Error, Result};
 use parking_lot::Mutex;
@@ -114,9 +115,9 @@ pub(crate) struct Writer {
     fail_commit: Option<i32>,
 }
 
-/// What became of a transaction.
+/// What became of a transaction. One that is stored and changed something tells how long that took.
 enum Outcome {
-    Stored { hints: Vec<Hint>, rows: u64, changed: bool },
+    Stored { hints: Vec<Hint>, rows: u64, tally: Tally, changed: Option<Duration> },
     Unchanged(rusqlite::Error),
     InDoubt(rusqlite::Error),
 }
@@ -125,6 +126,7 @@ enum Outcome {
 struct Filled {
     hints: Vec<Hint>,
     rows: u64,
+    tally: Tally,
     /// What came after it and stands alone.
     alone: Option<Order>,
 }
@@ -190,15 +192,23 @@ impl Writer {
         let (mark, caches, keys) = (claims.mark(), self.caches.mark(), self.keys);
         let (outcome, alone) = self.transact(&mut claims, commands, &mut answers);
         self.failed = !matches!(outcome, Outcome::Stored { .. });
+        if self.failed {
+            self.shared.counters.failed();
+        }
         let alone = match outcome {
-            Outcome::Stored { hints, rows, changed } => {
+            Outcome::Stored { hints, rows, tally, changed } => {
                 claims.settle();
                 self.caches.settle();
                 // Dropped before anyone is woken, or they would wait for it.
                 drop(claims);
                 let commands = answers.len() as u64;
-                self.shared.counters.count(u64::from(changed), commands, rows);
-                self.shared.counters.note_scanned(self.caches.waiting.scanned() as u64);
+                let counters = &self.shared.counters;
+                counters.count(u64::from(changed.is_some()), commands, rows);
+                counters.add(&tally);
+                if let Some(took) = changed {
+                    counters.stored(commands, took);
+                }
+                counters.note_scanned(self.caches.waiting.scanned() as u64);
                 self.tell(hints, rows > 0);
                 answers.drain(..).for_each(|answer| answer.send(&self.shared));
                 alone
@@ -249,14 +259,15 @@ impl Writer {
         );
         let filling = began.elapsed();
         let outcome = match filled {
-            Ok(Filled { hints, rows, alone: stands_alone }) => {
+            Ok(Filled { hints, rows, tally, alone: stands_alone }) => {
                 alone = stands_alone;
                 match self.commit() {
                     Ok(()) => {
                         let patience = patience(filling, began.elapsed() - filling);
                         self.gather = Gather { answered: answers.len(), patience };
-                        let changed = self.connection.total_changes() != before;
-                        Outcome::Stored { hints, rows, changed }
+                        let has_changed = self.connection.total_changes() != before;
+                        let changed = has_changed.then(|| began.elapsed());
+                        Outcome::Stored { hints, rows, tally, changed }
                     }
                     Err(error) if commit_changed_nothing(&error) => Outcome::Unchanged(error),
                     Err(error) => Outcome::InDoubt(error),
@@ -376,7 +387,7 @@ fn fill(
             Err(Trouble::Refused(error)) => batch.caches.rest(&error),
         }
     }
-    Ok(Filled { hints: batch.hints, rows: batch.rows, alone })
+    Ok(Filled { hints: batch.hints, rows: batch.rows, tally: batch.tally, alone })
 }
 
 /// How long to wait for the next batch to grow: a part of a sync, when syncs are what takes time.

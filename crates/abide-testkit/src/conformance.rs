@@ -37,6 +37,7 @@ pub mod deliver;
 pub mod document;
 pub mod due;
 pub mod edit;
+pub mod figures;
 pub mod filter;
 pub mod hint;
 pub mod history;
@@ -482,6 +483,12 @@ macro_rules! store_conformance {
                 an_output_carries_its_value, a_moment_that_came_nearer_is_told,
                 quiet_verbs_send_nothing
             );
+            $crate::store_conformance!(@figures $fresh:
+                every_entry_is_counted_once_whoever_wrote_it,
+                what_is_refused_or_fenced_is_not_counted,
+                published_events_are_counted_by_whether_anybody_wanted_them,
+                a_census_counts_instances_by_status_and_what_is_open
+            );
         }
     };
     (@$noun:ident $fresh:path: $($case:ident),* $(,)?) => {
@@ -538,6 +545,7 @@ mod tests {
             include_str!("conformance/letting_go.rs"),
             include_str!("conformance/publishing.rs"),
             include_str!("conformance/edit.rs"),
+            include_str!("conformance/figures.rs"),
             include_str!("conformance/log.rs"),
             include_str!("conformance/document.rs"),
             include_str!("conformance/tail.rs"),

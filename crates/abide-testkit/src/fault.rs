@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use abide::history::Recorded;
 use abide::lifecycle::Control;
+use abide::metrics::{Census, Figures};
 use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Overview, Started,
     Store,
@@ -367,5 +368,13 @@ impl Store for FaultStore {
 
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {
         self.write(|inner| inner.prune(ended_before, limit))
+    }
+
+    fn census(&self) -> Answer<Census> {
+        self.read(|inner| inner.census())
+    }
+
+    fn figures(&self) -> Figures {
+        self.inner.figures()
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use abide::history::Recorded;
 use abide::lifecycle::Control;
 use abide::meeting::BufferLimit;
+use abide::metrics::{Census, Figures};
 use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Overview, Started,
     Store,
@@ -247,5 +248,13 @@ impl Store for MemoryStore {
 
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {
         self.apply(|state| Ok(state.prune(ended_before, limit)))
+    }
+
+    fn census(&self) -> Answer<Census> {
+        self.apply(|state| Ok(state.census()))
+    }
+
+    fn figures(&self) -> Figures {
+        Figures::of(self.shared.lock().state.tally)
     }
 }

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::failure::Failure;
 use crate::id::InstanceId;
 use crate::json::Json;
+use crate::metrics::Kinds;
 use crate::status::words;
 use crate::time::Timestamp;
 
@@ -359,6 +360,7 @@ pub struct Recorded {
 pub struct Entries {
     json: String,
     numbered: u32,
+    kinds: Kinds,
 }
 
 impl Entries {
@@ -380,6 +382,7 @@ impl Entries {
         let text = serde_json::to_string(entry).unwrap_or_default();
         self.json.push_str(&text);
         self.numbered += u32::from(entry.entry != EntryKind::Seen);
+        self.kinds.add(entry);
     }
 
     /// How many entries get a number.
@@ -394,22 +397,27 @@ impl Entries {
         self.numbered == 0
     }
 
+    pub(crate) fn kinds(&self) -> &Kinds {
+        &self.kinds
+    }
+
     /// How many bytes they take.
     #[must_use]
     pub fn size(&self) -> usize {
         self.json.len() + 1
     }
 
-    /// The JSON array of the row, this entry first.
+    /// The same, this entry first.
     #[must_use]
-    pub fn text_after(&self, first: &Entry) -> String {
-        let mut all = Self::default();
+    pub fn after(&self, first: &Entry) -> Self {
+        let (numbered, kinds) = (self.numbered, self.kinds.clone());
+        let mut all = Self { json: String::new(), numbered, kinds };
         all.push(first);
         if !self.json.is_empty() {
             all.json.push(',');
             all.json.push_str(&self.json[1..]);
         }
-        all.text()
+        all
     }
 
     /// The JSON array of the row.

@@ -57,6 +57,7 @@ mod listing;
 mod log;
 mod mapping;
 pub mod meeting;
+pub mod metrics;
 pub mod pattern;
 pub mod publication;
 mod replacement;

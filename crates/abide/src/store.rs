@@ -21,6 +21,7 @@ use crate::json::Json;
 use crate::lifecycle::Control;
 use crate::listing::{Filter, Listed, Page, WaitFilter};
 use crate::log::{LogFilter, LogRetention, LogSpan, Logged, Publish, Published, Taker};
+use crate::metrics::{Census, Figures};
 use crate::status::Status;
 use crate::tail::Tail;
 use crate::time::Timestamp;
@@ -154,6 +155,8 @@ pub struct Epoch(pub i64);
 ///   `head` when it was given fewer than it asked for, misses nothing that is still there: what commits later has a
 ///   higher number. (Where several write at once, a store shows no row, and no head, beyond the oldest transaction that
 ///   still runs.) [`Hint::Recorded`] follows whatever added to any history; one may stand for many.
+/// - **Figures** count what became durable: every entry of every row but marks, and every published event. What is
+///   refused, fenced, taken back or only tried is not counted.
 /// - **Claim** answers `None` for an instance that is gone, ended or paused.
 /// - Keys and history numbers are never used twice, also after pruning.
 pub trait Store: Send + Sync + 'static {
@@ -268,6 +271,12 @@ pub trait Store: Send + Sync + 'static {
     /// Deletes at most `limit` instances that ended before a moment, with everything they own.
     /// Answers how many.
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize>;
+
+    /// How much of what it keeps, at one moment.
+    fn census(&self) -> Answer<Census>;
+
+    /// What it has done since it was opened. Read without waiting for anything.
+    fn figures(&self) -> Figures;
 }
 
 /// When an instance wants to be woken. Ordered by time, then by key.

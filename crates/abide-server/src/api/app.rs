@@ -10,6 +10,7 @@ use abide_flow::Flows;
 use super::error::ApiError;
 use super::guard::Guard;
 use super::handlers::TimeoutHandlers;
+use super::readers::Readers;
 use crate::settings::Settings;
 
 /// The engine, its documents and the settings. Cheap to clone.
@@ -24,6 +25,7 @@ struct Parts {
     started_at: Timestamp,
     handlers: TimeoutHandlers,
     guard: Guard,
+    readers: Readers,
     draining: AtomicBool,
 }
 
@@ -44,6 +46,7 @@ impl App {
             started_at,
             handlers,
             guard,
+            readers: Readers::default(),
             draining,
         }))
     }
@@ -103,6 +106,11 @@ impl App {
     /// Who may do what.
     pub(super) fn guard(&self) -> &Guard {
         &self.0.guard
+    }
+
+    /// Who reads a stream.
+    pub(super) fn readers(&self) -> &Readers {
+        &self.0.readers
     }
 
     /// What its documents do when a wait gives up.

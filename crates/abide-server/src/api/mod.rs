@@ -15,6 +15,7 @@ mod nodes;
 mod openapi;
 mod pages;
 mod params;
+mod readers;
 mod records;
 mod sends;
 mod sinks;

@@ -14,6 +14,7 @@ mod examples;
 mod guard;
 mod hostile;
 mod instances;
+mod metrics;
 mod pages;
 mod reader;
 mod records;

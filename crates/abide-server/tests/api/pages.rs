@@ -45,7 +45,7 @@ async fn metrics_count_requests_by_route_and_not_by_address() {
         r#"abide_http_requests_total{method="POST",route="/v1/events",status="202"} 1"#,
         "# TYPE abide_http_requests_total counter",
         "abide_workflows 1",
-        "abide_events_accepted_total 1",
+        r#"abide_events_published_total{verdict="unmatched"} 1"#,
         "abide_resident_instances 0",
     ] {
         assert!(page.text.lines().any(|known| known == line), "{line} is not in\n{}", page.text);

@@ -8,6 +8,7 @@ mod config;
 mod dev;
 mod guide;
 mod lines;
+mod log;
 mod program;
 mod retry;
 mod serve;

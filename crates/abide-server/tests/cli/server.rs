@@ -85,8 +85,14 @@ pub(crate) struct Server {
 impl Server {
     /// `abide serve` with these arguments, once it listens.
     pub(crate) fn start(arguments: &[&str]) -> Self {
-        let mut child =
-            program().arg("serve").args(arguments).stderr(Stdio::piped()).spawn().unwrap();
+        Self::start_with(arguments, &[])
+    }
+
+    /// With variables in its environment.
+    pub(crate) fn start_with(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut serve = program();
+        serve.arg("serve").args(arguments).envs(variables.iter().copied());
+        let mut child = serve.stderr(Stdio::piped()).spawn().unwrap();
         let mut log = Lines::of(child.stderr.take().unwrap());
         let ready: Value = serde_json::from_str(&log.until("\"listening\"")).unwrap();
         let url = ready["url"].as_str().unwrap().to_owned();

@@ -5,6 +5,7 @@
 //! without disturbing the rest of the batch.
 
 use abide::history::{Entries, Entry, Recorded};
+use abide::metrics::Tally;
 use abide::store::Hint;
 use abide::{InstanceKey, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -77,6 +78,8 @@ pub(super) struct Batch<'w> {
     pub(super) hints: Vec<Hint>,
     /// How many history rows were written.
     pub(super) rows: u64,
+    /// What was written of which kind, and published.
+    pub(super) tally: Tally,
     /// How many bytes of history were written.
     pub(super) bytes: usize,
     /// Waits from this key on were just reached, and can't be found yet.
@@ -110,18 +113,19 @@ impl<'w> Batch<'w> {
             limits,
             hints: Vec::new(),
             rows: 0,
+            tally: Tally::default(),
             bytes: 0,
             unkeyed_from: i64::MAX,
             hot,
         })
     }
 
-    /// Writes a history row. Whoever calls it keeps the claim's numbers right.
+    /// Writes a history row, whose text its caller has. Whoever calls it keeps the claim's numbers right.
     pub(super) fn append(
         &mut self,
         key: InstanceKey,
         head: Head,
-        numbered: u32,
+        entries: &Entries,
         text: &str,
     ) -> Result<(), Trouble> {
         let id = self.keys.next_row;
@@ -130,12 +134,13 @@ impl<'w> Batch<'w> {
             key.0,
             head.run,
             head.next_seq,
-            numbered,
+            entries.numbered(),
             self.now.0,
             text
         ])?;
         self.keys.next_row += 1;
         self.rows += 1;
+        self.tally.add_row(entries);
         self.bytes += text.len();
         Ok(())
     }
@@ -148,7 +153,7 @@ impl<'w> Batch<'w> {
         entries: &[Entry],
     ) -> Result<(), Trouble> {
         let row = Entries::of(entries);
-        self.append(key, head, row.numbered(), &row.text())?;
+        self.append(key, head, &row, &row.text())?;
         self.claims.advance(key, head.next_seq + i64::from(row.numbered()));
         Ok(())
     }
@@ -218,7 +223,7 @@ impl<'w> Batch<'w> {
         stays: impl FnOnce(&Result<T, Trouble>) -> bool,
     ) -> Result<T, Trouble> {
         let (mark, caches, hints) = (self.claims.mark(), self.caches.mark(), self.hints.len());
-        let (keys, rows) = (*self.keys, self.rows);
+        let (keys, rows, tally) = (*self.keys, self.rows, self.tally);
         self.connection.prepare_cached("SAVEPOINT part")?.execute([])?;
         let result = part(self);
         // What failed takes the whole transaction with it.
@@ -228,7 +233,7 @@ impl<'w> Batch<'w> {
             self.claims.undo_to(mark);
             self.caches.undo_to(caches);
             self.hints.truncate(hints);
-            (*self.keys, self.rows) = (keys, rows);
+            (*self.keys, self.rows, self.tally) = (keys, rows, tally);
         }
         if !has_failed {
             self.connection.prepare_cached("RELEASE part")?.execute([])?;

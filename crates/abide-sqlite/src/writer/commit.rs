@@ -44,7 +44,8 @@ impl Batch<'_> {
                 return Ok(Committed::Fenced);
             };
             if !text.is_empty() {
-                self.append(commit.key, Head { run: commit.run, next_seq }, numbered, text)?;
+                let head = Head { run: commit.run, next_seq };
+                self.append(commit.key, head, &transition.entries, text)?;
             }
             return Ok(Committed::Stored);
         }
@@ -83,7 +84,8 @@ impl Batch<'_> {
         let next_seq = self.claims.speak(commit.key, commit.epoch, commit.run, numbered);
         match next_seq.filter(|_| !text.is_empty()) {
             Some(next_seq) => {
-                self.append(commit.key, Head { run: commit.run, next_seq }, numbered, text)?;
+                let head = Head { run: commit.run, next_seq };
+                self.append(commit.key, head, &commit.transition.entries, text)?;
             }
             None => self.touch(commit.key)?,
         }

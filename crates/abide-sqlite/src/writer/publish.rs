@@ -27,7 +27,11 @@ impl Batch<'_> {
     /// Accepts an event, answers it as the first time, or refuses it before anything is written.
     pub(super) fn publish(&mut self, publish: &Publish) -> Result<Verdict, Trouble> {
         if let Some(first) = self.first_verdict(publish)? {
-            return Ok(Verdict { duplicate: true, ..first });
+            let again = Verdict { duplicate: true, ..first };
+            if !publish.dry_run {
+                self.tally.add_published(&again);
+            }
+            return Ok(again);
         }
         if let Some(message) = &publish.refused {
             let (event_type, message) = (publish.event.event_type.clone(), message.clone());
@@ -83,6 +87,7 @@ impl Batch<'_> {
             self.start_by(start, event, &mut verdict)?;
         }
         self.insert_event(event, &verdict)?;
+        self.tally.add_published(&verdict);
         Ok(verdict)
     }
 

@@ -109,10 +109,9 @@ impl Batch<'_> {
     ) -> Result<i64, Trouble> {
         let nothing = Entries::default();
         let entries = new.first.as_ref().map_or(&nothing, |first| &first.entries);
-        let text = entries.text_after(&lifecycle::started(&new.input));
-        let numbered = 1 + entries.numbered();
-        self.append(key, Head { run: 1, next_seq: FIRST_SEQ }, numbered, &text)?;
-        Ok(FIRST_SEQ + i64::from(numbered))
+        let row = entries.after(&lifecycle::started(&new.input));
+        self.append(key, Head { run: 1, next_seq: FIRST_SEQ }, &row, &row.text())?;
+        Ok(FIRST_SEQ + i64::from(row.numbered()))
     }
 
     fn apply_first(

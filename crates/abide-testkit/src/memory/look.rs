@@ -1,6 +1,7 @@
 //! Looking at what is kept, without changing it.
 
 use abide::history::Recorded;
+use abide::metrics::Census;
 use abide::store::{Due, Overview};
 use abide::{
     Buffered, Error, Filter, Instance, InstanceId, InstanceKey, Listed, Output, Page, Phase,
@@ -61,6 +62,17 @@ impl State {
 
     pub(super) fn outputs(&self, id: &InstanceId) -> Result<Vec<Output>> {
         Ok(self.known(id)?.outputs.values().cloned().collect())
+    }
+
+    /// Counts everything.
+    pub(super) fn census(&self) -> Census {
+        let mut census = Census::default();
+        for kept in self.kept.values() {
+            census.add(kept.instance.status(), 1);
+            census.open_waits += kept.mailbox.open().len() as u64;
+            census.buffered += kept.mailbox.pending().len() as u64;
+        }
+        census
     }
 
     pub(super) fn known(&self, id: &InstanceId) -> Result<&Kept> {

@@ -16,7 +16,11 @@ impl State {
     /// Accepts an event, unless it came before or cannot be accepted.
     pub(super) fn publish(&mut self, publish: &Publish) -> Result<Verdict> {
         if let Some(first) = self.published_before(publish) {
-            return Ok(Verdict { duplicate: true, ..first.verdict.clone() });
+            let again = Verdict { duplicate: true, ..first.verdict.clone() };
+            if !publish.dry_run {
+                self.tally.add_published(&again);
+            }
+            return Ok(again);
         }
         if let Some(message) = &publish.refused {
             let (event_type, message) = (publish.event.event_type.clone(), message.clone());
@@ -61,6 +65,7 @@ impl State {
             logged.verdict = verdict.clone();
             logged.wanted |= verdict.is_wanted();
         });
+        self.tally.add_published(&verdict);
         Ok(verdict)
     }
 

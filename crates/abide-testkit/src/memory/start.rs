@@ -52,7 +52,7 @@ impl State {
     /// The first row of what begins now, and whatever its function already did.
     fn begin(&mut self, key: InstanceKey, new: &NewInstance) -> Result<()> {
         let first = new.first.clone().unwrap_or_default();
-        self.record(key, &first.entries.text_after(&started(&new.input)))?;
+        self.record(key, &first.entries.after(&started(&new.input)).text())?;
         self.apply(key, &first, i64::MAX)
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use abide::history::{EntryKind, Recorded, decode_row};
 use abide::meeting::BufferLimit;
+use abide::metrics::Tally;
 use abide::store::{Epoch, Hint};
 use abide::{
     Document, Error, Instance, InstanceId, InstanceKey, Logged, Output, Result, Timestamp,
@@ -48,6 +49,8 @@ pub(super) struct State {
     /// What to tell the listener once the present verb is done.
     pub(super) hints: Vec<Hint>,
     pub(super) limits: Limits,
+    /// Everything that was recorded, and published.
+    pub(super) tally: Tally,
 }
 
 /// How much an instance may make the store keep.
@@ -90,10 +93,12 @@ impl State {
     /// Adds a row to the history of an instance, and numbers its entries.
     pub(super) fn record(&mut self, key: InstanceKey, row: &str) -> Result<()> {
         let now = self.now;
+        let mut tally = self.tally;
         let Kept { instance, history, .. } = self.kept(key)?;
         let recorded = decode_row(row, instance.next_seq, instance.run, now)?;
         let from = history.len();
         for entry in recorded {
+            tally.add(&entry.entry);
             if is_numbered(&entry) {
                 instance.next_seq = entry.seq + 1;
             }
@@ -101,6 +106,7 @@ impl State {
         }
         instance.updated_at = now;
         let to = history.len();
+        self.tally = tally;
         if to > from {
             self.last_row += 1;
             self.rows.insert(self.last_row, Row { key, from, to });

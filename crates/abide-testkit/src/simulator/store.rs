@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use abide::history::Recorded;
 use abide::lifecycle::Control;
+use abide::metrics::{Census, Figures};
 use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, Hint, IfExists, Listener, Overview, Started,
     Store,
@@ -271,5 +272,14 @@ impl Store for SimStore {
 
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {
         self.write("prune", move |disk| disk.prune(ended_before, limit))
+    }
+
+    fn census(&self) -> Answer<Census> {
+        self.read("census", MemoryStore::census)
+    }
+
+    /// Not part of any schedule: nothing depends on it.
+    fn figures(&self) -> Figures {
+        Figures::default()
     }
 }

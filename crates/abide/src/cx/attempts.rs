@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
+use tracing::{Span, debug_span};
 
 use crate::chunk::NewChunk;
 use crate::config::Config;
@@ -71,6 +72,7 @@ pub(super) struct Attempts<Fut> {
 struct Attempt<Fut> {
     future: Pin<Box<Fut>>,
     deadline: Option<BoxFuture<'static, ()>>,
+    span: Span,
 }
 
 impl<Fut> Attempts<Fut> {
@@ -189,8 +191,10 @@ impl<Fut> Attempts<Fut> {
                 self.record::<W>(op, outcome);
                 return Poll::Ready(());
             }
-            match guarded(|| work.begin(&self.resident, &step, attempt)) {
-                Ok(future) => self.attempt = Some(self.attempt_of(future)),
+            let span = debug_span!(target: "abide::step", "step", step = %step, attempt);
+            let begun = span.in_scope(|| guarded(|| work.begin(&self.resident, &step, attempt)));
+            match begun {
+                Ok(future) => self.attempt = Some(self.attempt_of(future, span)),
                 Err(panic) => {
                     let failure = Failure::new("STEP_FAILED", panic_message(&*panic));
                     self.record_failure(op, failure, true);
@@ -199,6 +203,8 @@ impl<Fut> Attempts<Fut> {
             }
         }
         let Some(attempt) = &mut self.attempt else { return Poll::Pending };
+        let span = attempt.span.clone();
+        let _inside = span.enter();
         let polled = guarded(|| attempt.future.as_mut().poll(task));
         let outcome = match polled {
             Ok(Poll::Ready(outcome)) => outcome.map_err(Into::into),
@@ -229,10 +235,10 @@ impl<Fut> Attempts<Fut> {
         answer.unwrap_or_else(|panic| Some(Err(panic_message(&*panic).into())))
     }
 
-    fn attempt_of(&self, future: Fut) -> Attempt<Fut> {
+    fn attempt_of(&self, future: Fut, span: Span) -> Attempt<Fut> {
         let clock = &self.resident.env.clock;
         let deadline = self.timeout.map(|limit| clock.sleep_until(clock.now().after(limit)));
-        Attempt { future: Box::pin(future), deadline }
+        Attempt { future: Box::pin(future), deadline, span }
     }
 
     fn record<W: Work>(&self, op: OpId, outcome: std::result::Result<W::Yield, BoxError>) {
@@ -260,6 +266,8 @@ impl<Fut> Attempts<Fut> {
     }
 
     fn record_failure(&self, op: OpId, failure: Failure, may_retry: bool) {
+        // Its message may repeat a payload; whoever may see that reads the history.
+        tracing::debug!(target: "abide::step", code = &*failure.code, "an attempt failed");
         let retry = may_retry.then_some(&self.retry);
         self.resident.state.lock().failed(op, failure, retry);
     }

@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::cx::Cx;
 use crate::error::{BoxError, Result};
 use crate::json::Json;
+use crate::metrics::{Counted, Measured};
 use crate::replacement::{Replace, StepCall};
 use crate::store::Store;
 use crate::time::{Clock, SystemClock};
@@ -113,6 +114,7 @@ impl Builder {
                 registry,
                 catalog,
                 feed,
+                measured: Measured::default(),
                 store: Arc::clone(&store),
                 replace,
             }),
@@ -123,6 +125,7 @@ impl Builder {
             settling: Waiters::default(),
             claims,
             observers,
+            counted: Counted::default(),
             phase: AtomicU8::new(RUNNING),
         });
         let weak: Weak<Inner> = Arc::downgrade(&inner);

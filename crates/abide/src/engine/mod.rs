@@ -29,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::id::{InstanceId, InstanceKey};
 use crate::json::Json;
 use crate::listing::{Filter, Listed, Page};
+use crate::metrics::{Census, Counted, Measured, Metrics};
 use crate::replacement::Replace;
 use crate::run::Resident;
 use crate::status::Status;
@@ -70,6 +71,7 @@ pub(crate) struct Env {
     pub(crate) registry: Registry,
     pub(crate) catalog: Catalog,
     pub(crate) feed: Arc<Feed>,
+    pub(crate) measured: Measured,
     /// For what a step stores ahead of its end.
     pub(crate) store: Arc<dyn Store>,
     /// Asked before the function of a step is called; `None` outside tests.
@@ -98,6 +100,8 @@ pub(crate) struct Inner {
     /// Instances to be read from the store and run.
     claims: mpsc::UnboundedSender<InstanceKey>,
     observers: Vec<Arc<dyn Observer>>,
+    /// How much there was when somebody last asked.
+    counted: Counted,
     phase: AtomicU8,
 }
 
@@ -283,6 +287,31 @@ impl Engine {
     #[must_use]
     pub fn resident(&self) -> usize {
         self.inner.residents.count()
+    }
+
+    /// What it and its store have done so far. Reading it disturbs nobody.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        let Inner { env, store, residents, timers, .. } = &*self.inner;
+        Metrics {
+            store: store.figures(),
+            timer_lateness: env.measured.timer_lateness.read(),
+            event_wakes: env.measured.event_wakes.read(),
+            timer_wakes: env.measured.timer_wakes.read(),
+            retry_wakes: env.measured.retry_wakes.read(),
+            resident: residents.count() as u64,
+            loading: residents.loading() as u64,
+            timers: timers.count() as u64,
+        }
+    }
+
+    /// How much its store keeps: instances by status, open waits, buffered events. The answer may be a
+    /// second old, or older where finding out takes long.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn census(&self) -> Result<Census> {
+        self.inner.counted.read(&*self.inner.store).await
     }
 
     /// Stops: nothing new begins, running steps get `shutdown.grace` to finish and be recorded, and observers

@@ -210,6 +210,12 @@ impl Residents {
         self.slots.lock().by_key.len()
     }
 
+    /// How many are being read from the store.
+    pub(crate) fn loading(&self) -> usize {
+        let slots = self.slots.lock();
+        slots.by_key.values().filter(|slot| matches!(slot, Slot::Loading(_))).count()
+    }
+
     /// Completes when no instance runs a step or has something to commit.
     pub(crate) async fn all_quiet(&self) {
         loop {

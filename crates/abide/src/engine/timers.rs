@@ -69,12 +69,16 @@ impl Timers {
         self.changed.notify_one();
     }
 
-    fn take_due(&self, now: Timestamp) -> Vec<InstanceKey> {
+    /// How many are in memory.
+    pub(crate) fn count(&self) -> usize {
+        self.near.lock().due.len()
+    }
+
+    fn take_due(&self, now: Timestamp) -> Vec<Due> {
         let mut near = self.near.lock();
         let later =
             near.due.split_off(&Due { at: Timestamp(now.0 + 1), key: InstanceKey(i64::MIN) });
-        let due = std::mem::replace(&mut near.due, later);
-        due.into_iter().map(|due| due.key).collect()
+        std::mem::replace(&mut near.due, later).into_iter().collect()
     }
 
     /// Begins to read up to a moment; answers where the last read ended, or with the beginning when
@@ -113,8 +117,8 @@ pub(super) async fn serve(engine: Weak<Inner>) {
         }
         let now = inner.env.clock.now();
         let due = inner.timers.take_due(now);
-        for keys in due.chunks(DECIDED_AT_ONCE) {
-            fall_due(&inner, keys, now).await;
+        for due in due.chunks(DECIDED_AT_ONCE) {
+            fall_due(&inner, due, now).await;
         }
         if now >= read_ahead_at {
             read_ahead_at = now.after(read_ahead(&inner, now).await);
@@ -130,16 +134,19 @@ pub(super) async fn serve(engine: Weak<Inner>) {
 }
 
 /// Has the store decide what fell due at these instances, then looks at each of them.
-async fn fall_due(inner: &Inner, keys: &[InstanceKey], now: Timestamp) {
-    if let Err(error) = inner.store.fall_due(keys.to_vec()).await {
+async fn fall_due(inner: &Inner, due: &[Due], now: Timestamp) {
+    let keys: Vec<InstanceKey> = due.iter().map(|due| due.key).collect();
+    if let Err(error) = inner.store.fall_due(keys.clone()).await {
         tracing::warn!(%error, "what fell due could not be decided, trying again");
         for key in keys {
-            inner.timers.schedule(now.after(Duration::from_secs(1)), *key, true);
+            inner.timers.schedule(now.after(Duration::from_secs(1)), key, true);
         }
         return;
     }
-    for key in keys {
-        inner.wake(*key);
+    let decided_at = inner.env.clock.now();
+    for due in due {
+        inner.env.measured.timer_lateness.add_time(decided_at.since(due.at));
+        inner.wake(due.key);
     }
 }
 

@@ -26,9 +26,9 @@ impl Agenda {
         self.0.last().map(|(at, _)| *at)
     }
 
-    /// Takes the soonest, if it is due by now.
-    pub(crate) fn pop_due(&mut self, now: Timestamp) -> Option<OpId> {
-        self.0.pop_if(|(at, _)| *at <= now).map(|(_, id)| id)
+    /// Takes the soonest, with its moment, if it is due by now.
+    pub(crate) fn pop_due(&mut self, now: Timestamp) -> Option<(Timestamp, OpId)> {
+        self.0.pop_if(|(at, _)| *at <= now)
     }
 
     pub(crate) fn clear(&mut self) {
@@ -50,7 +50,7 @@ mod tests {
         agenda.remove(Timestamp(8), 3);
         assert_eq!(agenda.first(), Some(Timestamp(3)));
         let mut due = vec![];
-        while let Some(id) = agenda.pop_due(Timestamp(5)) {
+        while let Some((_, id)) = agenda.pop_due(Timestamp(5)) {
             due.push(id);
         }
         assert_eq!(due, [2, 4, 1]);

@@ -22,6 +22,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use tracing::Span;
+
 use crate::cx::{self, Cx};
 use crate::engine::{Env, Inner};
 use crate::error::Result;
@@ -72,6 +74,7 @@ pub(crate) struct Run {
     reported_stuck: bool,
     /// The wake-up the engine was last asked for.
     scheduled: Option<Timestamp>,
+    span: Span,
 }
 
 /// What a turn came to.
@@ -99,6 +102,7 @@ impl Run {
     ) -> Result<Self> {
         let Instance { id, input, run, .. } = &claimed.instance;
         let past = Past::read(&claimed.history);
+        past.met_at.iter().for_each(|at| engine.env.woken_by_event(*at));
         let began_at = past.began_at;
         let mut state = engine.env.state(past, input.clone());
         if began_at.is_none() {
@@ -140,11 +144,14 @@ impl Run {
             over: false,
             reported_stuck: false,
             scheduled: None,
+            span: span_of(new),
         })
     }
 
     /// Polls ahead of the start, so that what the workflow asks for first rides in its commit.
     pub(crate) fn first_transition(&mut self) -> (Transition, Vec<OpId>) {
+        let span = self.span.clone();
+        let _inside = span.enter();
         self.began_at = self.engine.env.clock.now();
         while self.advance() {}
         self.transition()
@@ -235,6 +242,9 @@ impl Run {
                 News::Tick => self.scheduled = None,
                 News::Arrived(recorded) => {
                     self.shown = (Phase::Running, None);
+                    if recorded.entry.entry == EntryKind::WaitFulfilled {
+                        self.engine.env.woken_by_event(recorded.at);
+                    }
                     self.resident.state.lock().arrived(&recorded);
                     if recorded.entry.entry == EntryKind::WorkflowTerminating {
                         self.paused = false;
@@ -283,7 +293,7 @@ impl Run {
         if due > now {
             return;
         }
-        state.tick(now);
+        state.tick(now, &self.engine.env.measured);
         if self.timeout_at.is_some_and(|at| at <= now)
             && self.compensating.is_none()
             && state.is_live()
@@ -369,6 +379,8 @@ impl Future for Run {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<()> {
+        let span = self.span.clone();
+        let _inside = span.enter();
         self.resident.begin_driving(task.waker());
         loop {
             match self.turn(task) {
@@ -396,6 +408,15 @@ impl Drop for Run {
     }
 }
 
+/// One stay in memory. A root, because it outlives whoever started it; and of a level that is off unless
+/// somebody asks, because there is one for every instance.
+fn span_of(new: &NewRun<'_>) -> Span {
+    tracing::debug_span!(
+        target: "abide::instance", parent: None, "instance",
+        instance = %new.id, workflow = %new.workflow.name, run = new.run
+    )
+}
+
 /// What a run is made from.
 pub(crate) struct NewRun<'a> {
     pub(crate) workflow: &'a Workflow,
@@ -405,6 +426,11 @@ pub(crate) struct NewRun<'a> {
 }
 
 impl Env {
+    /// A workflow is about to go on with what a wait met then.
+    fn woken_by_event(&self, met_at: Timestamp) {
+        self.measured.event_wakes.add_time(self.clock.now().since(met_at));
+    }
+
     fn state(&self, past: Past, input: Json) -> State {
         let context = crate::context::ContextMap::new(input);
         State::new(past, context, Arc::clone(&self.clock), &self.config)

@@ -77,6 +77,8 @@ pub(crate) struct Past {
     pub(crate) order: VecDeque<PastReveal>,
     /// Marks of what the store recorded and this life is the first to see, after everything else.
     pub(crate) seen_now: Vec<Entry>,
+    /// When waits were met that this life is the first to see.
+    pub(crate) met_at: Vec<Timestamp>,
     /// Steps that were recorded and not yet asked for: while there are any, the workflow is
     /// replaying.
     pub(crate) unasked: usize,
@@ -109,6 +111,8 @@ impl Past {
                 past.order.push_back(PastReveal::Step(Arc::clone(name)));
             }
         }
+        let met = unseen.iter().filter(|met| met.entry.entry == EntryKind::WaitFulfilled);
+        past.met_at = met.map(|met| met.at).collect();
         past.seen_now = unseen.iter().map(|recorded| recorded.entry.seen()).collect();
         past
     }

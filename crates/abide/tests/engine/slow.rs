@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use abide::history::Recorded;
 use abide::lifecycle::Control;
+use abide::metrics::{Census, Figures};
 use abide::store::{
     Answer, Claimed, Commit, Committed, Due, Epoch, IfExists, Listener, Overview, Started, Store,
 };
@@ -244,5 +245,13 @@ impl Store for SlowStore {
 
     fn prune(&self, ended_before: Timestamp, limit: usize) -> Answer<usize> {
         self.inner.prune(ended_before, limit)
+    }
+
+    fn census(&self) -> Answer<Census> {
+        self.inner.census()
+    }
+
+    fn figures(&self) -> Figures {
+        self.inner.figures()
     }
 }

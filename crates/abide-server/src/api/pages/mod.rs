@@ -1,6 +1,7 @@
 //! What is served outside `/v1`: probes, metrics, and pages that need nothing but this server.
 
 mod asset;
+mod exposition;
 mod health;
 mod metrics;
 

@@ -88,7 +88,7 @@ pub(super) async fn stream(
         None => None,
     };
     let events = events(app.engine().watch_all(after), wanted);
-    Ok(sse::answer(events, app.settings().heartbeat))
+    Ok(sse::answer(&app, events))
 }
 
 fn events(watch: WatchAll, wanted: Wanted) -> impl Stream<Item = Event> + Send {

@@ -60,7 +60,7 @@ pub(super) async fn stream(
     if instance.phase.is_terminal() && after + 1 >= instance.next_seq && after > 0 {
         return Ok(sse::nothing_more());
     }
-    Ok(sse::answer(events(handle, &instance, after), app.settings().heartbeat))
+    Ok(sse::answer(&app, events(handle, &instance, after)))
 }
 
 /// Somebody who watches. It keeps little, because there may be many who hear nothing.

@@ -53,12 +53,12 @@ pub(super) async fn stream(
         return Ok(match events.next().await {
             Some(first) => {
                 let all = stream::once(async move { first }).chain(events);
-                sse::answer(all, app.settings().heartbeat)
+                sse::answer(&app, all)
             }
             None => sse::nothing_more(),
         });
     }
-    Ok(sse::answer(events, app.settings().heartbeat))
+    Ok(sse::answer(&app, events))
 }
 
 /// What a reader has not seen; the id says up to where it has read each step.

@@ -1,7 +1,6 @@
 //! Server-sent events: `id:` and `data:` only, so that `onmessage` sees them all.
 
 use std::fmt::{Display, Write};
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -10,6 +9,7 @@ use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
 use serde::Serialize;
 
+use crate::api::app::App;
 use crate::api::error::ApiError;
 
 /// One event. Without an id the reader keeps the last one it saw.
@@ -58,18 +58,17 @@ pub(super) fn nothing_more() -> Response {
 }
 
 /// Answers with events as they come, and says that it is alive while none do.
-pub(super) fn answer(
-    events: impl Stream<Item = Event> + Send + 'static,
-    heartbeat: Duration,
-) -> Response {
+pub(super) fn answer(app: &App, events: impl Stream<Item = Event> + Send + 'static) -> Response {
     // Boxed once, and the same timer again and again: an idle reader costs little.
-    let events = stream::unfold(Box::pin(events), move |mut events| async move {
+    let (heartbeat, reader) = (app.settings().heartbeat, app.readers().one_more());
+    let state = (Box::pin(events), reader);
+    let events = stream::unfold(state, move |(mut events, reader)| async move {
         let piece = match tokio::time::timeout(heartbeat, events.next()).await {
             Ok(Some(event)) => event.text(),
             Ok(None) => return None,
             Err(_) => ": alive\n\n".to_owned(),
         };
-        Some((Ok::<_, std::convert::Infallible>(Bytes::from(piece)), events))
+        Some((Ok::<_, std::convert::Infallible>(Bytes::from(piece)), (events, reader)))
     });
     let mut response = Body::from_stream(events).into_response();
     let headers = response.headers_mut();

@@ -85,10 +85,7 @@ pub(super) async fn stream(
         return Err(ApiError::new(StatusCode::CONFLICT, "STEP_FAILED", message));
     }
     Ok(match as_events {
-        true => sse::answer(
-            frames.filter_map(async |frame| Some(event(&frame.ok()?))),
-            app.settings().heartbeat,
-        ),
+        true => sse::answer(&app, frames.filter_map(async |frame| Some(event(&frame.ok()?)))),
         false => bytes(frames),
     })
 }

@@ -5,6 +5,7 @@ use std::task::Waker;
 
 use crate::history::{Entry, EntryKind, Recorded, StepKind};
 use crate::json::Json;
+use crate::metrics::Measured;
 use crate::time::Timestamp;
 
 use super::super::past::PastReveal;
@@ -49,15 +50,17 @@ impl State {
     }
 
     /// Ends sleeps and begins retries that are due.
-    pub(crate) fn tick(&mut self, now: Timestamp) {
+    pub(crate) fn tick(&mut self, now: Timestamp, measured: &Measured) {
         // The store was asked, or will be, what became of these.
         while self.deadlines.pop_due(now).is_some() {}
-        while let Some(id) = self.timers.pop_due(now) {
+        while let Some((due, id)) = self.timers.pop_due(now) {
             let op = self.op(id);
             if op.kind != StepKind::Sleep {
+                measured.retry_wakes.add_time(now.since(due));
                 self.start_attempt(id);
                 continue;
             }
+            measured.timer_wakes.add_time(now.since(due));
             let entry = Entry {
                 duration_ms: Some(millis(now, op.began_at)),
                 ..Entry::of_step(EntryKind::SleepCompleted, &op.name, StepKind::Sleep)
