@@ -117,7 +117,7 @@ pub(crate) struct Writer {
 
 /// What became of a transaction. One that is stored and changed something tells how long that took.
 enum Outcome {
-    Stored { hints: Vec<Hint>, rows: u64, tally: Tally, changed: Option<Duration> },
+    Stored { hints: Vec<Hint>, rows: u64, tally: Box<Tally>, changed: Option<Duration> },
     Unchanged(rusqlite::Error),
     InDoubt(rusqlite::Error),
 }
@@ -267,7 +267,7 @@ impl Writer {
                         self.gather = Gather { answered: answers.len(), patience };
                         let has_changed = self.connection.total_changes() != before;
                         let changed = has_changed.then(|| began.elapsed());
-                        Outcome::Stored { hints, rows, tally, changed }
+                        Outcome::Stored { hints, rows, tally: Box::new(tally), changed }
                     }
                     Err(error) if commit_changed_nothing(&error) => Outcome::Unchanged(error),
                     Err(error) => Outcome::InDoubt(error),
