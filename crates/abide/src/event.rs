@@ -115,7 +115,7 @@ pub struct Event<T> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// When it was accepted; of a published event, when it happened.
-    #[serde(rename = "time")]
+    #[serde(rename = "time", with = "crate::time::iso")]
     pub received_at: Timestamp,
 }
 

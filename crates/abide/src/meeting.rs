@@ -231,6 +231,7 @@ struct Received<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a str>,
+    #[serde(with = "crate::time::iso")]
     time: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<&'a Json>,

@@ -60,6 +60,33 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// `#[serde(with = "iso")]`: a moment as people and other programs read it. Files from before have
+/// milliseconds in its place, and read back too.
+pub(crate) mod iso {
+    use std::borrow::Cow;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::Timestamp;
+
+    pub(crate) fn serialize<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(at)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written<'a> {
+            Milliseconds(i64),
+            Text(#[serde(borrow)] Cow<'a, str>),
+        }
+        match Written::deserialize(from)? {
+            Written::Milliseconds(ms) => Ok(Timestamp(ms)),
+            Written::Text(text) => text.parse().map_err(serde::de::Error::custom),
+        }
+    }
+}
+
 /// Where every moment, delay and random number comes from, so that tests replace all of them.
 pub trait Clock: Send + Sync + 'static {
     /// The present moment. Never goes backwards.

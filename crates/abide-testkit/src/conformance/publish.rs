@@ -49,7 +49,8 @@ pub async fn a_wait_gets_what_the_event_says_of_itself(lab: &Lab) {
     };
     lab.published(Publish::new(said)).await;
     let told = lab.history("a").await.pop().unwrap().entry;
-    let expected = r#"{"id":"p1","type":"e","source":"shop","time":5,"payload":7}"#;
+    let expected =
+        r#"{"id":"p1","type":"e","source":"shop","time":"1970-01-01T00:00:00.005Z","payload":7}"#;
     assert_eq!(told.payload.unwrap().as_str(), expected);
 }
 

@@ -195,6 +195,7 @@ struct Received {
     payload: Option<Json>,
     #[serde(default)]
     source: Option<String>,
+    #[serde(with = "crate::time::iso")]
     time: Timestamp,
 }
 
