@@ -15,4 +15,5 @@ mod serve;
 mod server;
 mod token;
 mod tools;
+mod tracker;
 mod watch;
