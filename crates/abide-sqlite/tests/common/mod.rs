@@ -74,7 +74,10 @@ pub(crate) struct Ear(pub(crate) Sender<Hint>);
 
 impl Listener for Ear {
     fn hint(&self, hint: Hint) {
-        drop(self.0.send(hint));
+        // That something was recorded follows nearly every write.
+        if !matches!(hint, Hint::Recorded) {
+            drop(self.0.send(hint));
+        }
     }
 }
 
