@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
+use tokio::sync::watch;
 
 use crate::engine::Inner;
 use crate::error::Result;
@@ -35,6 +36,8 @@ pub trait Observer: Send + Sync + 'static {
 pub(super) struct Followers {
     count: AtomicUsize,
     bells: Mutex<Vec<Arc<Bell>>>,
+    /// Whether the engine is gone. Apart from the bells, so that who waits for nothing else is not woken by them.
+    gone: watch::Sender<bool>,
 }
 
 impl Followers {
@@ -43,6 +46,11 @@ impl Followers {
         if self.count.load(Ordering::Relaxed) > 0 {
             self.bells.lock().iter().for_each(|bell| bell.recorded());
         }
+    }
+
+    pub(super) fn stop(&self) {
+        self.gone.send_replace(true);
+        self.ring();
     }
 
     fn enter(&self) -> Arc<Bell> {
@@ -104,7 +112,7 @@ impl Follow {
     /// Until something may have been recorded since the last time; false once the engine is gone. It may
     /// be dropped and asked again.
     pub async fn news(&self) -> bool {
-        while !self.feed.is_stopped() {
+        while !*self.feed.followers.gone.borrow() {
             if self.bell.take_recorded() {
                 return true;
             }
@@ -117,11 +125,10 @@ impl Follow {
         false
     }
 
-    /// Until the engine is gone. What is recorded meanwhile is still news after it was dropped.
+    /// Until the engine is gone, whatever is recorded meanwhile.
     pub async fn gone(&self) {
-        while !self.feed.is_stopped() {
-            self.bell.rings().await;
-        }
+        // The sender lives as long as the feed.
+        let _ = self.feed.followers.gone.subscribe().wait_for(|gone| *gone).await;
     }
 }
 

@@ -105,7 +105,7 @@ impl Feed {
         readers.stopped = true;
         readers.ring_everybody();
         drop(readers);
-        self.followers.ring();
+        self.followers.stop();
         self.news.notify_one();
     }
 
