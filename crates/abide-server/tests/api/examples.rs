@@ -93,9 +93,8 @@ async fn hold(world: &World, name: &str, added: Value) -> Answer {
     for Curl { path, body } in conversation(name) {
         last = Some(match body {
             Some(mut body) => {
-                if let (Some(input), Some(added)) =
-                    (body["input"].as_object_mut(), added.as_object())
-                {
+                let input = body.get_mut("input").and_then(Value::as_object_mut);
+                if let (Some(input), Some(added)) = (input, added.as_object()) {
                     input.extend(added.clone());
                 }
                 let answer = world.post(&path, body).await;

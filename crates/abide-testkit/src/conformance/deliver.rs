@@ -88,10 +88,10 @@ pub async fn a_wait_gets_the_event_with_its_own_payload(lab: &Lab) {
     lab.accepted(Delivery { source, ..message("a", "t", "m2") }).await;
     let history = lab.history("a").await;
     let (one, two) = (&history[2].entry, &history[4].entry);
-    let time = lab.clock.now().0;
+    let time = lab.clock.now();
     assert_eq!(
         one.payload.as_ref().unwrap().as_str(),
-        format!("{{\"id\":\"m1\",\"type\":\"e\",\"time\":{time}}}")
+        format!("{{\"id\":\"m1\",\"type\":\"e\",\"time\":\"{time}\"}}")
     );
     assert_eq!((one.step_kind(), one.event_id.as_deref()), (StepKind::Event, Some("m1")));
     let event: serde_json::Value = two.payload.as_ref().unwrap().decode().unwrap();
