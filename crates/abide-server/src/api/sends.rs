@@ -1,9 +1,9 @@
 //! What is sent to one instance: events, signals, messages.
 
-use abide::{Delivered, InstanceId, Json, Outgoing, Status};
+use abide::{InstanceId, Json, Outgoing};
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -13,7 +13,7 @@ use super::body::{Asked, Reply, present};
 use super::error::ApiError;
 use super::instances::Settle;
 use super::params::{At, Params, Span};
-use super::view::Moment;
+use super::view::{DeliveredView, Moment};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -116,28 +116,13 @@ impl Common {
     }
 }
 
-/// What became of it.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct DeliveredView {
-    event_id: String,
-    /// How many waits it fulfilled.
-    delivered: u32,
-    /// Whether it is kept for a later wait.
-    buffered: bool,
-    /// With `settle`: the status of the instance then.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<&'static str>,
-}
-
 type Answer = Result<(StatusCode, Reply<DeliveredView>), ApiError>;
 
 async fn send(app: &App, id: &str, settle: &Settle, outgoing: Outgoing) -> Answer {
     let handle = app.handle(id)?;
-    let Delivered { event_id, delivered, buffered } = handle.send(outgoing).await?;
-    let status = settle.of(app, &handle).await?.map(Status::as_str);
-    let view = DeliveredView { event_id: event_id.to_string(), delivered, buffered, status };
-    Ok((StatusCode::ACCEPTED, Reply(view)))
+    let delivered = handle.send(outgoing).await?;
+    let status = settle.of(app, &handle).await?;
+    Ok((StatusCode::ACCEPTED, Reply(DeliveredView::new(delivered, status))))
 }
 
 /// Send an event to an instance

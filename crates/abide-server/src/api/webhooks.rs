@@ -1,6 +1,6 @@
 //! Webhooks: defining them, and the calls that come in.
 
-use abide::{Delivered, Document, DocumentKind, Error, Json, Outgoing};
+use abide::{Document, DocumentKind, Error, Json, Outgoing};
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use super::app::App;
 use super::body::{Defined, Raw, Reply};
 use super::error::ApiError;
 use super::params::At;
-use super::view::VerdictView;
+use super::view::{DeliveredView, VerdictView};
 use super::webhook::{Call, Refused, Secret, Verify, Webhook};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -122,30 +122,12 @@ async fn remove(State(app): State<App>, At(name): At<String>) -> Result<StatusCo
     }
 }
 
-/// What came of an event that was sent to an instance.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct SentView {
-    event_id: String,
-    /// How many waits it fulfilled.
-    delivered: u32,
-    /// Whether it was kept for a later wait.
-    buffered: bool,
-}
-
-impl From<Delivered> for SentView {
-    fn from(delivered: Delivered) -> Self {
-        let Delivered { event_id, delivered, buffered } = delivered;
-        Self { event_id: event_id.to_string(), delivered, buffered }
-    }
-}
-
 /// What came of a call.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 enum ReceivedView {
     Published(Box<VerdictView>),
-    Sent(SentView),
+    Sent(DeliveredView),
 }
 
 /// Take a call
@@ -180,7 +162,7 @@ async fn receive(
             if let Some(id) = &made.event.id {
                 sent = sent.id(id);
             }
-            ReceivedView::Sent(app.handle(&to)?.send(sent).await?.into())
+            ReceivedView::Sent(DeliveredView::new(app.handle(&to)?.send(sent).await?, None))
         }
     };
     Ok((StatusCode::ACCEPTED, Reply(answer)))

@@ -74,7 +74,8 @@ async fn pages_run_only_scripts_of_this_server() {
             assert!(part.contains("src=\"/") && part.contains("></script>"), "{part}");
         }
         assert!(!page.text.contains("http://") && !page.text.contains("https://"), "works offline");
-        for source in page.text.split("src=\"").chain(page.text.split("href=\"")).skip(1) {
+        let after = |marker: &'static str| page.text.split(marker).skip(1);
+        for source in after("src=\"").chain(after("href=\"")) {
             let Some(path) = source.split('"').next().filter(|path| path.starts_with('/')) else {
                 continue;
             };

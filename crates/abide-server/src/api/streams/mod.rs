@@ -1,6 +1,7 @@
 //! What happens, as it happens: server-sent events and streamed bytes.
 
 mod all;
+mod bytes;
 mod history;
 mod marks;
 mod multiplexed;

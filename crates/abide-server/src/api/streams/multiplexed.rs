@@ -2,19 +2,19 @@
 
 use std::io;
 
+use ::bytes::Bytes;
 use abide::{Frame, FrameKind, Frames};
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::HeaderMap;
+use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
 
+use super::bytes;
 use super::marks::{Marks, Meaning};
 use super::sse::{self, Event};
-use super::step::{FrameView, until_error};
+use super::step::FrameView;
 use crate::api::app::App;
 use crate::api::error::ApiError;
 use crate::api::params::At;
@@ -97,12 +97,7 @@ fn lines(frames: Frames) -> Response {
         };
         Ok(Bytes::from(format!("{}:{said}\n", encoded(&step))))
     });
-    let headers = [
-        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
-        (header::CACHE_CONTROL, "no-cache"),
-        (header::HeaderName::from_static("x-accel-buffering"), "no"),
-    ];
-    (headers, Body::from_stream(until_error(lines))).into_response()
+    bytes::answer(lines)
 }
 
 /// The name of a step as lines carry it: what would be taken for punctuation is encoded.

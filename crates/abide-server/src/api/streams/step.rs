@@ -2,18 +2,18 @@
 
 use std::io;
 
+use ::bytes::Bytes;
 use abide::history::StepKind;
 use abide::{Frame, FrameKind, Frames, Handle, StreamPosition};
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
-use futures_util::stream::{self, Stream, StreamExt};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use futures_util::stream::{self, StreamExt};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::bytes;
 use super::sse::{self, Event};
 use crate::api::app::App;
 use crate::api::error::ApiError;
@@ -86,7 +86,7 @@ pub(super) async fn stream(
     }
     Ok(match as_events {
         true => sse::answer(&app, frames.filter_map(async |frame| Some(event(&frame.ok()?)))),
-        false => bytes(frames),
+        false => alone(frames),
     })
 }
 
@@ -132,7 +132,7 @@ fn event(frame: &Frame) -> Event {
 }
 
 /// The bytes alone. Whoever reads them can't be told that they are void but by an abnormal end.
-fn bytes(frames: Readable) -> Response {
+fn alone(frames: Readable) -> Response {
     let body = stream::unfold((frames, false), |(mut frames, has_given)| async move {
         loop {
             let broken = |why: String| Err(io::Error::other(why));
@@ -147,20 +147,5 @@ fn bytes(frames: Readable) -> Response {
             return Some((piece, (frames, true)));
         }
     });
-    let headers = [
-        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
-        (header::CACHE_CONTROL, "no-cache"),
-        (header::HeaderName::from_static("x-accel-buffering"), "no"),
-    ];
-    (headers, Body::from_stream(until_error(body))).into_response()
-}
-
-/// A stream that ends after its first error.
-pub(super) fn until_error(
-    pieces: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
-) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
-    pieces.scan(false, |broken, piece| {
-        let over = std::mem::replace(broken, piece.is_err());
-        std::future::ready((!over).then_some(piece))
-    })
+    bytes::answer(body)
 }

@@ -1,5 +1,6 @@
 //! Records as the outside sees them: camelCase, moments as ISO-8601.
 
+mod delivered;
 mod entry;
 mod event;
 mod explanation;
@@ -10,6 +11,7 @@ mod step;
 mod verdict;
 mod wait;
 
+pub(super) use delivered::DeliveredView;
 pub(super) use entry::{EntryView, Told};
 pub(super) use event::{EventView, TakerView};
 pub(super) use explanation::ExplanationView;
