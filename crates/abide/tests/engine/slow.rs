@@ -26,6 +26,8 @@ pub(crate) enum Hold {
     StartAnswer,
     /// Chunks are not yet written.
     Append,
+    /// What was recorded is not yet read by those who tell readers.
+    Tail,
     /// Commits are not yet written.
     Commit,
     /// Commits of this instance are not yet written.
@@ -155,7 +157,11 @@ impl Store for SlowStore {
     }
 
     fn tail(&self, after: i64, limit: usize) -> Answer<Tail> {
-        self.inner.tail(after, limit)
+        let (inner, pass) = (Arc::clone(&self.inner), self.pass(&[Hold::Tail]));
+        Box::pin(async move {
+            pass.await;
+            inner.tail(after, limit).await
+        })
     }
 
     fn append(&self, append: Append) -> Answer<Committed> {

@@ -134,10 +134,7 @@ impl Reader {
         if self.place.feed.is_stopped() {
             return Err(Error::ShutDown);
         }
-        if self.place.bell.take_recorded() {
-            self.has_more_history = true;
-            self.has_more_chunks = true;
-        }
+        self.has_more_history |= self.place.bell.take_recorded();
         self.has_more_chunks |= self.place.bell.take_streamed();
         if self.has_more_history {
             self.read_history().await
@@ -154,6 +151,8 @@ impl Reader {
     async fn read_history(&mut self) -> Result<()> {
         let page = self.inner.store.history(&self.id, self.seq, ENTRIES).await?;
         self.has_more_history = page.len() == ENTRIES;
+        // A step that it says is over is closed only when the chunks were read after it.
+        self.has_more_chunks = true;
         for recorded in &page {
             self.seq = recorded.seq;
             self.note(recorded)?;

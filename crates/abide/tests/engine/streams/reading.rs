@@ -1,8 +1,11 @@
 //! Readers: early, late, slow, gone, wrong.
 
+use std::time::Duration;
+
 use abide::prelude::*;
 
-use super::{Tap, at_once, next, rest, talking};
+use super::{Tap, at_once, next, rest, talk, talking};
+use crate::slow::Hold;
 use crate::world::{Ran, on_every_store, with};
 
 on_every_store! {
@@ -76,6 +79,29 @@ on_every_store! {
         handle.send_event("go", &()).await.unwrap();
         assert_eq!(rest(&mut frames).await, ["talk 1.0 late", "talk 1 done"]);
         assert_eq!(rest(&mut all).await, ["talk 1.0 late", "talk 1 done"]);
+    }
+
+    async fn a_reader_that_sees_the_end_before_it_is_told_gets_all_the_same(world: World) {
+        let (slow, tap) = (world.slow(), Tap::default());
+        let pipe = tap.pipe();
+        let engine = world
+            .engine_on(&slow.shared())
+            .configure(|c| c.stream_group_interval = Duration::ZERO)
+            .workflow("talk", with(&tap, talk))
+            .start()
+            .await
+            .unwrap();
+        let handle = engine.start("talk", Start::new(&())).await.unwrap();
+        pipe.give("a");
+        assert_eq!(next(&mut handle.step_stream("talk", None)).await, "talk 1.0 a");
+        slow.hold(Hold::Tail);
+        let (mut one, mut all) = (handle.step_stream("talk", None), handle.streams());
+        assert_eq!(next(&mut one).await, "talk 1.0 a");
+        assert_eq!(next(&mut all).await, "talk 1.0 a");
+        drop(pipe);
+        handle.result::<String>().await.unwrap();
+        assert_eq!(rest(&mut one).await, ["talk 1 done"]);
+        assert_eq!(rest(&mut all).await, ["talk 1 done"]);
     }
 
     async fn a_slow_reader_is_served_from_the_store_and_holds_up_nobody(world: World) {
