@@ -69,6 +69,7 @@ pub mod store;
 mod tail;
 mod terms;
 mod time;
+pub mod trace;
 mod trigger;
 mod verdict;
 mod wait;

@@ -20,6 +20,7 @@ mod records;
 mod sends;
 mod streams;
 mod subscriptions;
+mod trace;
 mod triggers;
 mod webhooks;
 mod workflows;
