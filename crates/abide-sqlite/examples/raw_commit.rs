@@ -101,6 +101,7 @@ fn new(n: u64) -> Result<NewInstance> {
         start_at: None,
         timeout: None,
         consumes: None,
+        trace: None,
         first: None,
     })
 }

@@ -28,6 +28,7 @@ pub(crate) fn buffered(row: &Row<'_>) -> Result<Buffered, Trouble> {
     };
     let (kind, buffer): (String, String) = (row.get(2)?, row.get(8)?);
     let payload: Option<String> = row.get(4)?;
+    let (log, trace) = said(row).map_err(|trouble| of("place", &trouble.into()))?;
     let (received_at, visible_at) = (Timestamp(row.get(5)?), Timestamp(row.get(6)?));
     Ok(Buffered {
         key,
@@ -39,11 +40,12 @@ pub(crate) fn buffered(row: &Row<'_>) -> Result<Buffered, Trouble> {
         visible_at: Some(visible_at).filter(|at| *at > received_at),
         source: row.get(7)?,
         buffer: buffer.parse().map_err(|e| of("buffer policy", &e))?,
-        log: place(row).map_err(|trouble| of("place", &trouble.into()))?,
+        trace,
+        log,
     })
 }
 
-/// What only published events say, as it is stored: nothing when there is nothing to say.
+/// Its trace, and what only published events say, as it is stored: nothing when there is nothing to say.
 #[derive(Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Said {
@@ -53,22 +55,33 @@ struct Said {
     subject: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     correlation_id: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trace: Option<Arc<str>>,
 }
 
-/// The text that a place is stored as, beside its number.
-pub(crate) fn place_text(place: &Place) -> Option<String> {
-    let Place { time, subject, correlation_id, .. } = place.clone();
-    let said = Said { time: time.map(|time| time.0), subject, correlation_id };
+/// The text that all of this is stored as, beside the number in the log.
+pub(crate) fn said_text(sent: &Buffered) -> Option<String> {
+    if sent.log.is_none() && sent.trace.is_none() {
+        return None;
+    }
+    let trace = sent.trace.clone();
+    let said = match sent.log.clone() {
+        Some(Place { time, subject, correlation_id, .. }) => {
+            Said { time: time.map(|time| time.0), subject, correlation_id, trace }
+        }
+        None => Said { trace, ..Said::default() },
+    };
     if said == Said::default() { None } else { serde_json::to_string(&said).ok() }
 }
 
-fn place(row: &Row<'_>) -> Result<Option<Place>, Trouble> {
-    let Some(seq) = row.get(9)? else { return Ok(None) };
+fn said(row: &Row<'_>) -> Result<(Option<Place>, Option<Arc<str>>), Trouble> {
+    let seq: Option<i64> = row.get(9)?;
     let text: Option<String> = row.get(10)?;
     let corrupt = |refused: serde_json::Error| Error::corrupt(refused.to_string());
     let said = text.map(|text| serde_json::from_str(&text)).transpose().map_err(corrupt)?;
-    let Said { time, subject, correlation_id } = said.unwrap_or_default();
-    Ok(Some(Place { seq, time: time.map(Timestamp), subject, correlation_id }))
+    let Said { time, subject, correlation_id, trace } = said.unwrap_or_default();
+    let place = |seq| Place { seq, time: time.map(Timestamp), subject, correlation_id };
+    Ok((seq.map(place), trace))
 }
 
 /// The entries that a query of [`select_inbox`] finds.

@@ -117,7 +117,7 @@ pub(crate) struct Writer {
 
 /// What became of a transaction. One that is stored and changed something tells how long that took.
 enum Outcome {
-    Stored { hints: Vec<Hint>, rows: u64, tally: Box<Tally>, changed: Option<Duration> },
+    Stored { hints: Vec<Hint>, rows: u64, changed: Option<Duration> },
     Unchanged(rusqlite::Error),
     InDoubt(rusqlite::Error),
 }
@@ -196,7 +196,7 @@ impl Writer {
             self.shared.counters.failed();
         }
         let alone = match outcome {
-            Outcome::Stored { hints, rows, tally, changed } => {
+            Outcome::Stored { hints, rows, changed } => {
                 claims.settle();
                 self.caches.settle();
                 // Dropped before anyone is woken, or they would wait for it.
@@ -204,7 +204,6 @@ impl Writer {
                 let commands = answers.len() as u64;
                 let counters = &self.shared.counters;
                 counters.count(u64::from(changed.is_some()), commands, rows);
-                counters.add(&tally);
                 if let Some(took) = changed {
                     counters.stored(commands, took);
                 }
@@ -267,7 +266,8 @@ impl Writer {
                         self.gather = Gather { answered: answers.len(), patience };
                         let has_changed = self.connection.total_changes() != before;
                         let changed = has_changed.then(|| began.elapsed());
-                        Outcome::Stored { hints, rows, tally: Box::new(tally), changed }
+                        self.shared.counters.add(&tally);
+                        Outcome::Stored { hints, rows, changed }
                     }
                     Err(error) if commit_changed_nothing(&error) => Outcome::Unchanged(error),
                     Err(error) => Outcome::InDoubt(error),

@@ -60,6 +60,7 @@ pub mod start;
 pub mod tail;
 pub mod take;
 pub mod terminate;
+pub mod trace;
 pub mod trigger;
 pub mod undo;
 pub mod window;
@@ -483,6 +484,11 @@ macro_rules! store_conformance {
                 an_output_carries_its_value, a_moment_that_came_nearer_is_told,
                 quiet_verbs_send_nothing
             );
+            $crate::store_conformance!(@trace $fresh:
+                the_trace_of_a_start_opens_the_history,
+                the_trace_of_a_delivery_is_told_when_it_comes_and_when_it_meets_a_wait,
+                the_trace_of_a_published_event_is_an_attribute_of_it
+            );
             $crate::store_conformance!(@figures $fresh:
                 every_entry_is_counted_once_whoever_wrote_it,
                 what_is_refused_or_fenced_is_not_counted,
@@ -546,6 +552,7 @@ mod tests {
             include_str!("conformance/publishing.rs"),
             include_str!("conformance/edit.rs"),
             include_str!("conformance/figures.rs"),
+            include_str!("conformance/trace.rs"),
             include_str!("conformance/log.rs"),
             include_str!("conformance/document.rs"),
             include_str!("conformance/tail.rs"),

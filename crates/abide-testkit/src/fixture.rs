@@ -49,6 +49,7 @@ pub fn instance(name: &str) -> NewInstance {
         start_at: None,
         timeout: None,
         consumes: None,
+        trace: None,
         first: None,
     }
 }
@@ -74,6 +75,7 @@ pub fn delivery(kind: Kind, to: &str, name: &str, event_id: &str) -> Delivery {
         visible_at: None,
         wake: true,
         buffer: if kind == Kind::Event { Buffer::Latest } else { Buffer::Queue },
+        trace: None,
         refused: None,
     }
 }

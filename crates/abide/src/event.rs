@@ -84,6 +84,8 @@ pub struct Delivery {
     pub wake: bool,
     /// What happens to it when nobody waits.
     pub buffer: Buffer,
+    /// The trace it belongs to; see [`crate::trace`].
+    pub trace: Option<Arc<str>>,
     /// Why its type or payload is not acceptable, if so. Checked outside the store, answered in the
     /// order of the rules.
     pub refused: Option<String>,
@@ -140,6 +142,8 @@ pub struct Buffered {
     pub source: Option<Arc<str>>,
     /// What happens to it when a newer one comes.
     pub buffer: Buffer,
+    /// The trace it belongs to; see [`crate::trace`].
+    pub trace: Option<Arc<str>>,
     /// Where it stands in the event log, if it was published.
     pub log: Option<Place>,
 }

@@ -215,6 +215,9 @@ pub struct Entry {
     /// What a wait hears: a pattern, name, topic or key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<Arc<str>>,
+    /// The trace that it brought along; see [`crate::trace`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Arc<str>>,
     /// Input, result or output. None at all is not the same as `null`.
     #[serde(
         default,
@@ -249,6 +252,7 @@ impl Entry {
             child_id: None,
             event_id: None,
             pattern: None,
+            trace: None,
             payload: None,
             error: None,
         }

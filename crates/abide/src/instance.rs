@@ -111,6 +111,8 @@ pub struct NewInstance {
     pub timeout: Option<Duration>,
     /// The published event that it was started by, and has consumed.
     pub consumes: Option<i64>,
+    /// The trace it belongs to; see [`crate::trace`].
+    pub trace: Option<Arc<str>>,
     /// What the function did when it was polled ahead of this commit.
     pub first: Option<Transition>,
 }

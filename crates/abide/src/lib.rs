@@ -70,6 +70,7 @@ pub mod store;
 mod tail;
 mod terms;
 mod time;
+pub mod trace;
 mod trigger;
 mod verdict;
 mod wait;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::failure::Failure;
 use crate::history::{Entry, EntryKind, Recorded, StepKind, completions};
-use crate::instance::{End, Instance, NewChild};
+use crate::instance::{End, Instance, NewChild, NewInstance};
 use crate::json::Json;
 use crate::status::Phase;
 use crate::time::Timestamp;
@@ -156,6 +156,12 @@ fn because(entry: EntryKind, reason: &str) -> Entry {
 #[must_use]
 pub fn started(input: &Json) -> Entry {
     Entry { payload: Some(input.clone()), ..Entry::new(EntryKind::WorkflowStarted) }
+}
+
+/// The entry that opens the first run of an instance.
+#[must_use]
+pub fn begun(new: &NewInstance) -> Entry {
+    Entry { trace: new.trace.clone(), ..started(&new.input) }
 }
 
 /// Why an instance that begins later has not begun.

@@ -105,6 +105,7 @@ impl Published {
             source: shared(&event.source),
             // Should a wait let it go again, it is not in the way of others of its type.
             buffer: Buffer::Queue,
+            trace: event.trace(),
             log: Some(Place {
                 seq: self.seq,
                 time: event.time,

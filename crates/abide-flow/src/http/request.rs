@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use abide::trace;
 use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
@@ -94,6 +95,12 @@ impl HttpRequest {
         check_url(&url)
             .map_err(|why| HttpError::invalid("url", format!("{:?}: {why}", clean(&self.url))))?;
         add_query(&mut url, self.query.as_ref())?;
+        // Of the step that asks, unless its document knows better.
+        if let Some(trace) = trace::current().filter(|_| !headers.contains_key(trace::NAME))
+            && let Ok(value) = HeaderValue::from_str(&trace)
+        {
+            headers.insert(trace::NAME, value);
+        }
         let body = self.body.as_ref().map(|body| encode_body(body, &mut headers)).transpose()?;
         Ok(Outgoing { method, url, headers, body })
     }

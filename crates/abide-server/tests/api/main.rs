@@ -22,6 +22,7 @@ mod sends;
 mod sinks;
 mod streams;
 mod subscriptions;
+mod trace;
 mod triggers;
 mod webhooks;
 mod workflows;

@@ -50,8 +50,10 @@ impl<'w> Hot<'w> {
             )?,
             insert_sent: connection.prepare_cached(
                 "INSERT INTO inbox (key, instance, nth, id, kind, name, payload, size, received_at,
-                 visible_at, consumed_at, source, wake, buffer, state, delivered, buffered)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                 visible_at, consumed_at, source, wake, buffer, state, delivered, buffered,
+                 place)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+                 ?18)",
             )?,
             fulfil: connection.prepare_cached(
                 "UPDATE workflow_event_subscriptions

@@ -225,6 +225,7 @@ impl Batch<'_> {
             state.as_str(),
             delivered,
             state.is_buffered(),
+            inbox::said_text(&sent),
         ])?;
         let kept = state.is_buffered();
         self.claims.note(key, |mail| {

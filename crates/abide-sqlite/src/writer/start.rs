@@ -109,7 +109,7 @@ impl Batch<'_> {
     ) -> Result<i64, Trouble> {
         let nothing = Entries::default();
         let entries = new.first.as_ref().map_or(&nothing, |first| &first.entries);
-        let row = entries.after(&lifecycle::started(&new.input));
+        let row = entries.after(&lifecycle::begun(new));
         self.append(key, Head { run: 1, next_seq: FIRST_SEQ }, &row, &row.text())?;
         Ok(FIRST_SEQ + i64::from(row.numbered()))
     }

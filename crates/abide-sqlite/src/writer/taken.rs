@@ -43,7 +43,7 @@ impl Batch<'_> {
             state.as_str(),
             event.seq,
             self.now.0,
-            sent.log.as_ref().and_then(inbox::place_text),
+            inbox::said_text(&sent),
         ])?;
         if state.is_buffered() {
             self.claims.note(key, |mail| mail.kept = true);

@@ -26,6 +26,7 @@ fn new(id: &str) -> NewInstance {
         start_at: None,
         timeout: None,
         consumes: None,
+        trace: None,
         first: None,
     }
 }
@@ -106,6 +107,7 @@ async fn what_a_failed_commit_found_quietly_is_found_by_the_next() {
         visible_at: None,
         wake: false,
         buffer: Buffer::Queue,
+        trace: None,
         refused: None,
     };
     store.deliver(quiet).await.unwrap();

@@ -34,6 +34,7 @@ pub(crate) fn sent(kind: Kind, to: &str, name: &str, event_id: &str) -> Delivery
         visible_at: None,
         wake: true,
         buffer: if kind == Kind::Event { Buffer::Latest } else { Buffer::Queue },
+        trace: None,
         refused: None,
     }
 }

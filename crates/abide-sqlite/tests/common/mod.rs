@@ -27,6 +27,7 @@ pub(crate) fn new(text: &str) -> NewInstance {
         start_at: None,
         timeout: None,
         consumes: None,
+        trace: None,
         first: None,
     }
 }

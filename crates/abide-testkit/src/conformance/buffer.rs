@@ -56,6 +56,7 @@ pub async fn it_is_listed_as_it_was_sent(lab: &Lab) {
         visible_at: None,
         source: Some("b".into()),
         buffer: Buffer::Queue,
+        trace: None,
         log: None,
     };
     assert_eq!(kept, expected);

@@ -96,6 +96,7 @@ impl Generator {
             tags: (0..self.random.usize(..3)).map(|_| self.pick(&STEPS).to_owned()).collect(),
             start_at: self.one_in(4).then(|| self.moment()),
             timeout: self.one_in(3).then(|| Duration::from_millis(self.random.u64(1..99))),
+            trace: self.trace(),
             consumes: self.one_in(8).then(|| self.random.i64(1..20)),
             first: self.one_in(2).then(|| self.transition()),
             ..instance(self.pick(&PARENT_IDS))

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use abide::history::Entries;
-use abide::lifecycle::{begins_later, child_detached, child_refused, started};
+use abide::lifecycle::{begins_later, begun, child_detached, child_refused};
 use abide::store::{Hint, IfExists, Started};
 use abide::{Error, Instance, InstanceKey, NewChild, NewInstance, Parent, Phase, Result};
 
@@ -52,13 +52,13 @@ impl State {
     /// The first row of what begins now, and whatever its function already did.
     fn begin(&mut self, key: InstanceKey, new: &NewInstance) -> Result<()> {
         let first = new.first.clone().unwrap_or_default();
-        self.record(key, &first.entries.after(&started(&new.input)).text())?;
+        self.record(key, &first.entries.after(&begun(new)).text())?;
         self.apply(key, &first, i64::MAX)
     }
 
     /// The first row of what begins now, for whoever runs it.
     pub(super) fn begin_unclaimed(&mut self, key: InstanceKey, new: &NewInstance) -> Result<()> {
-        self.record(key, &Entries::of(&[started(&new.input)]).text())?;
+        self.record(key, &Entries::of(&[begun(new)]).text())?;
         self.hints.push(Hint::Runnable(key));
         Ok(())
     }

@@ -18,6 +18,7 @@ use crate::id::InstanceId;
 use crate::instance::{NewChild, NewInstance};
 use crate::json::Json;
 use crate::run::OpId;
+use crate::trace;
 
 use super::Cx;
 use super::asked::Asked;
@@ -134,6 +135,7 @@ impl Request {
             start_at: None,
             timeout: self.timeout.clone().transpose()?,
             consumes: None,
+            trace: trace::current(),
             first: None,
         })
     }

@@ -16,6 +16,7 @@ use crate::json::Json;
 use crate::pattern;
 use crate::run::OpId;
 use crate::time::Timestamp;
+use crate::trace;
 
 use super::asked::Asked;
 use super::{Cx, wait};
@@ -138,6 +139,7 @@ impl Letter {
             on_terminal: self.on_terminal,
             visible_at: self.visible_at,
             wake: true,
+            trace: trace::current(),
             buffer: if self.kind == Kind::Event { Buffer::Latest } else { Buffer::Queue },
             refused: None,
         };

@@ -13,6 +13,7 @@ use crate::id::InstanceId;
 use crate::json::Json;
 use crate::pattern;
 use crate::time::Timestamp;
+use crate::trace;
 use crate::workflow::Workflow;
 
 use super::Inner;
@@ -153,6 +154,7 @@ impl Outgoing {
             },
             wake: self.wake,
             buffer: taken.buffer,
+            trace: trace::current(),
             refused,
             name: self.name,
         })

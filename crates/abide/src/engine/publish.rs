@@ -7,7 +7,8 @@ use crate::event::Event;
 use crate::json::Json;
 use crate::log::Publish;
 use crate::pattern;
-use crate::publication::Publication;
+use crate::publication::{Extension, Publication};
+use crate::trace;
 use crate::verdict::Verdict;
 
 use super::{Engine, Env};
@@ -52,6 +53,11 @@ impl Env {
         }
         event.id.get_or_insert_with(|| format!("evt_{}", self.clock.uuid().simple()));
         event.time.get_or_insert_with(|| self.clock.now());
+        if let Some(trace) =
+            trace::current().filter(|_| !event.extensions.contains_key(trace::NAME))
+        {
+            event.extensions.insert(trace::NAME.to_owned(), Extension::Text(trace.to_string()));
+        }
         let mut refused = None;
         if let Some(defined) = self.catalog.definition(&event.event_type) {
             match defined.admit(event.payload.take()) {

@@ -14,6 +14,7 @@ use crate::json::Json;
 use crate::run::{NewRun, OpId, Run};
 use crate::store::{IfExists, Started};
 use crate::time::Timestamp;
+use crate::trace;
 use crate::workflow::Workflow;
 
 use super::handle::Handle;
@@ -112,6 +113,7 @@ impl Start {
             start_at: self.start_at,
             timeout: self.timeout.transpose()?,
             consumes: self.consumes,
+            trace: trace::current(),
             first: None,
         })
     }
@@ -182,7 +184,7 @@ fn poll_ahead(
     workflow: &Workflow,
     new: &mut NewInstance,
 ) -> Result<Option<Launch>> {
-    let of = NewRun { workflow, id: &new.id, run: 1, input: &new.input };
+    let of = NewRun { workflow, id: &new.id, run: 1, input: &new.input, trace: &new.trace };
     let mut run = Run::fresh(inner, &of)?;
     if new.start_at.is_some_and(|at| at > inner.env.clock.now()) {
         return Ok(None);

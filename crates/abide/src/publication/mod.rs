@@ -11,11 +11,13 @@ mod moment;
 mod seen;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use crate::json::Json;
 use crate::time::Timestamp;
+use crate::trace;
 
 pub use content::{Extension, Form};
 pub use malformed::Malformed;
@@ -57,6 +59,15 @@ pub struct Publication {
 const FIELDS: &str = "type, payload, id, source, time, subject, correlationId";
 
 impl Publication {
+    /// The trace it belongs to, by the attribute that CloudEvents has for that; see [`crate::trace`].
+    #[must_use]
+    pub fn trace(&self) -> Option<Arc<str>> {
+        match self.extensions.get(trace::NAME)? {
+            Extension::Text(text) => trace::parse(text),
+            Extension::Bool(_) | Extension::Integer(_) => None,
+        }
+    }
+
     /// An event of a type, without anything else.
     pub fn new(event_type: impl Into<String>) -> Self {
         Self { event_type: event_type.into(), ..Self::default() }

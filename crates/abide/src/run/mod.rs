@@ -36,6 +36,7 @@ use crate::lifecycle;
 use crate::status::Phase;
 use crate::store::{Claimed, Epoch};
 use crate::time::Timestamp;
+use crate::trace;
 use crate::workflow::{Body, Outcome, Workflow};
 
 use flight::{Flight, Landing};
@@ -90,7 +91,8 @@ enum Turn {
 impl Run {
     /// A new instance, not yet in the store.
     pub(crate) fn fresh(engine: &Arc<Inner>, new: &NewRun<'_>) -> Result<Self> {
-        let state = engine.env.state(Past::default(), new.input.clone());
+        let past = Past { trace: new.trace.clone(), ..Past::default() };
+        let state = engine.env.state(past, new.input.clone());
         Self::build(engine, new, state, (Phase::Running, None))
     }
 
@@ -108,7 +110,7 @@ impl Run {
         if began_at.is_none() {
             state.record(&lifecycle::started(input));
         }
-        let new = NewRun { workflow, id, run: *run, input };
+        let new = NewRun { workflow, id, run: *run, input, trace: &None };
         let shown = (claimed.instance.phase, claimed.instance.wake_at);
         let mut made = Self::build(engine, &new, state, shown)?;
         made.enter(claimed.instance.key, claimed.epoch, began_at.unwrap_or(engine.env.clock.now()));
@@ -245,7 +247,12 @@ impl Run {
                     if recorded.entry.entry == EntryKind::WaitFulfilled {
                         self.engine.env.woken_by_event(recorded.at);
                     }
-                    self.resident.state.lock().arrived(&recorded);
+                    let mut state = self.resident.state.lock();
+                    if past::brings_trace(&recorded.entry) {
+                        state.trace.clone_from(&recorded.entry.trace);
+                    }
+                    state.arrived(&recorded);
+                    drop(state);
                     if recorded.entry.entry == EntryKind::WorkflowTerminating {
                         self.paused = false;
                     }
@@ -342,9 +349,9 @@ impl Run {
     fn poll_body(&mut self) -> Option<Outcome> {
         let body = self.body.as_mut()?;
         let mut context = Context::from_waker(&self.waker);
-        let polled = self
-            .resident
-            .as_current(|| catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(&mut context))));
+        let trace = self.resident.state.lock().trace.clone();
+        let poll = || catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(&mut context)));
+        let polled = trace::inside(trace.as_ref(), || self.resident.as_current(poll));
         match polled {
             Ok(Poll::Pending) => None,
             Ok(Poll::Ready(outcome)) => Some(outcome),
@@ -423,6 +430,8 @@ pub(crate) struct NewRun<'a> {
     pub(crate) id: &'a crate::id::InstanceId,
     pub(crate) run: u32,
     pub(crate) input: &'a Json,
+    /// The trace of a new instance; that of a stored one is in its history.
+    pub(crate) trace: &'a Option<Arc<str>>,
 }
 
 impl Env {

@@ -140,6 +140,8 @@ pub(crate) struct State {
     /// What to say to those who watch, once everything before it is durable.
     pub(crate) broadcasts: Vec<(Arc<str>, Json)>,
     pub(crate) context: ContextMap,
+    /// The trace of what started it or woke it last.
+    pub(crate) trace: Option<Arc<str>>,
     pub(crate) compensations: Vec<Compensation>,
     /// The input of the next run, once the workflow asked for one.
     pub(crate) continue_with: Option<Json>,
@@ -182,6 +184,7 @@ impl State {
             next: Transition::default(),
             broadcasts: Vec::new(),
             context,
+            trace: past.trace.take(),
             compensations: Vec::new(),
             continue_with: None,
             fatal: None,

@@ -120,6 +120,7 @@ impl Ready {
                 start_at: None,
                 timeout: None,
                 consumes: None,
+                trace: event.trace(),
                 first: None,
             },
             window: window.transpose()?,

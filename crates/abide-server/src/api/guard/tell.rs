@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
+use abide::trace;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
@@ -28,7 +29,13 @@ pub(super) async fn layer(State(app): State<App>, mut request: Request, next: Ne
     // Only the path: a query may hold what is nobody's business.
     let span = tracing::info_span!("request", id = ?id, %method, path);
     let began = Instant::now();
-    let served = AssertUnwindSafe(next.run(request)).catch_unwind();
+    // Several are none: nobody knows which counts.
+    let mut traces = request.headers().get_all(trace::NAME).iter();
+    let trace = match (traces.next(), traces.next()) {
+        (Some(one), None) => one.to_str().ok().and_then(trace::parse),
+        _ => None,
+    };
+    let served = AssertUnwindSafe(trace::within(trace, next.run(request))).catch_unwind();
     let mut response = async {
         let response = served.await.unwrap_or_else(|_| broken());
         let status = response.status().as_u16();

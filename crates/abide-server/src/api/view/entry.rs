@@ -33,6 +33,9 @@ pub(crate) struct EntryView {
     /// What that step is, when it is not a plain one.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
+    /// The `traceparent` that it brought along.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<String>,
     /// Input, result, output, or the value sent or set.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
@@ -107,6 +110,7 @@ impl EntryView {
             name,
             kind: entry.kind.map(|kind| kind.as_str()),
             input: payload.clone().filter(|_| started),
+            trace: entry.trace.as_deref().map(str::to_owned),
             payload: entry.payload,
             attempt: entry.attempt,
             attempts: entry.attempts,

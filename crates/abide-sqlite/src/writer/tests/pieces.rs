@@ -196,6 +196,7 @@ fn delivery(n: usize, to: usize, name: &str) -> Delivery {
         visible_at: None,
         wake: true,
         buffer: Buffer::Latest,
+        trace: None,
         refused: None,
     }
 }

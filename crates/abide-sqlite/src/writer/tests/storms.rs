@@ -109,6 +109,7 @@ async fn what_a_storm_has_yet_to_meet_hears_of_it_before_anything_else() {
         visible_at: None,
         wake: true,
         buffer: Buffer::Latest,
+        trace: None,
         refused: None,
     };
     let delivered = store.deliver(delivery).await.unwrap();

@@ -152,6 +152,10 @@ impl Generator {
         (kind, Arc::from(self.pick(from)))
     }
 
+    pub(super) fn trace(&mut self) -> Option<Arc<str>> {
+        self.one_in(3).then(|| format!("trace-{}", self.random.u32(..9)).into())
+    }
+
     fn delivery(&mut self) -> Delivery {
         let kind = self.kind();
         let is_event = kind == Kind::Event;
@@ -166,6 +170,7 @@ impl Generator {
             visible_at: self.one_in(4).then(|| self.moment()),
             wake: !self.one_in(5),
             buffer: if is_event { policy } else { Buffer::Queue },
+            trace: self.trace(),
             refused: self.one_in(20).then(|| "not declared".to_owned()),
             ..delivery(kind, self.busy_id().as_str(), name, &format!("m{}", self.sent))
         }
