@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use abide::trace::Trace;
 use abide::{Buffered, Error, InstanceKey, Json, Place, Timestamp};
 use rusqlite::{Connection, Params, Row};
 use serde::{Deserialize, Serialize};
@@ -56,7 +57,7 @@ struct Said {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     correlation_id: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    trace: Option<Arc<str>>,
+    trace: Option<Trace>,
 }
 
 /// The text that all of this is stored as, beside the number in the log.
@@ -64,7 +65,7 @@ pub(crate) fn said_text(sent: &Buffered) -> Option<String> {
     if sent.log.is_none() && sent.trace.is_none() {
         return None;
     }
-    let trace = sent.trace.clone();
+    let trace = sent.trace;
     let said = match sent.log.clone() {
         Some(Place { time, subject, correlation_id, .. }) => {
             Said { time: time.map(|time| time.0), subject, correlation_id, trace }
@@ -74,7 +75,7 @@ pub(crate) fn said_text(sent: &Buffered) -> Option<String> {
     if said == Said::default() { None } else { serde_json::to_string(&said).ok() }
 }
 
-fn said(row: &Row<'_>) -> Result<(Option<Place>, Option<Arc<str>>), Trouble> {
+fn said(row: &Row<'_>) -> Result<(Option<Place>, Option<Trace>), Trouble> {
     let seq: Option<i64> = row.get(9)?;
     let text: Option<String> = row.get(10)?;
     let corrupt = |refused: serde_json::Error| Error::corrupt(refused.to_string());

@@ -54,6 +54,9 @@ pub enum Types {
     Default,
     /// Everything that is recorded.
     All,
+    /// Runs and attempts of steps as spans of traces, each once it is over, and nothing else.
+    #[serde(skip)]
+    Spans,
 }
 
 impl TrackerConfig {

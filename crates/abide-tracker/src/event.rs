@@ -5,6 +5,8 @@ use std::sync::Arc;
 use abide::{InstanceId, Json, Timestamp};
 use serde::{Serialize, Serializer};
 
+use crate::span::Span;
+
 /// Something that happened, with what every event has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -192,6 +194,9 @@ pub enum What {
         /// How long it was.
         timeout_ms: u64,
     },
+    /// A run or an attempt is over ([`crate::Types::Spans`]).
+    #[serde(rename = "span")]
+    Span(Box<Span>),
     /// Anything else that is recorded ([`crate::Types::All`]).
     #[serde(untagged)]
     Other(Other),
@@ -247,7 +252,7 @@ pub struct Other {
     pub error: Option<TrackedError>,
 }
 
-fn iso<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn iso<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(at)
 }
 

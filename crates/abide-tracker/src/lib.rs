@@ -33,21 +33,27 @@
 mod command;
 mod config;
 mod counts;
+mod course;
 mod cursor;
 mod event;
 mod http;
 mod life;
 mod lives;
+mod otlp;
+mod poster;
 mod pump;
 mod queue;
 mod reader;
 mod signature;
 mod sink;
+mod span;
 mod tell;
 mod tracker;
 
 pub use config::{TrackerConfig, Types};
 pub use event::{Other, TrackedError, TrackedEvent, What};
 pub use http::HttpSink;
+pub use otlp::{OtlpConfig, OtlpSink};
 pub use sink::{Batch, Sink, SinkError};
+pub use span::Span;
 pub use tracker::{BuilderExt, SinkStatus, Tracker};

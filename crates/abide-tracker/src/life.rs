@@ -5,9 +5,12 @@
 
 use std::sync::Arc;
 
-use abide::Timestamp;
 use abide::history::{Entry, EntryKind, Recorded, StepKind};
+use abide::trace::Trace;
+use abide::{InstanceId, Timestamp};
 use hashbrown::HashMap;
+
+use crate::course::Course;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,15 +31,28 @@ pub(crate) struct Life {
     is_paused: bool,
     is_over: bool,
     last_failed: Option<(Arc<str>, u32)>,
+    course: Option<Course>,
 }
 
+/// A step that is not settled.
 #[derive(Clone, Debug, PartialEq)]
-struct Open {
+pub(crate) struct Open {
     /// Which step of the run it is, in order of beginning.
     nth: u32,
-    since: Timestamp,
+    pub(crate) since: Timestamp,
+    pub(crate) kind: StepKind,
+    pub(crate) attempt: u32,
+    /// Where the run was in traces when it began.
+    pub(crate) under: Option<Trace>,
     /// None while it runs.
     rest: Option<Rest>,
+}
+
+impl Open {
+    /// Whether an attempt has failed and the next one has not begun.
+    pub(crate) fn awaits_retry(&self) -> bool {
+        self.rest.is_some_and(|rest| rest.why == Why::Retry)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,17 +80,18 @@ pub(crate) struct Resting {
 
 impl Life {
     /// Takes in what happened without telling it.
-    pub(crate) fn absorb(&mut self, entries: &[Recorded]) {
-        entries.iter().for_each(|recorded| self.apply(recorded));
+    pub(crate) fn absorb(&mut self, entries: &[Recorded], id: &InstanceId) {
+        entries.iter().for_each(|recorded| self.apply(recorded, id));
         self.is_told_to_rest = self.running == 0 && !self.is_paused && !self.open.is_empty();
     }
 
     /// Takes in one entry.
-    pub(crate) fn apply(&mut self, recorded: &Recorded) {
+    pub(crate) fn apply(&mut self, recorded: &Recorded, id: &InstanceId) {
         if recorded.run != self.run {
             *self = Self { run: recorded.run, began_at: recorded.at, ..Self::default() };
         }
         self.seq = recorded.seq;
+        self.course = Course::after(self.course, recorded, id);
         let (at, entry) = (recorded.at, &recorded.entry);
         match entry.entry {
             EntryKind::WorkflowPaused => self.is_paused = true,
@@ -109,9 +126,21 @@ impl Life {
         let Some(name) = &entry.name else { return };
         self.began += 1;
         self.running += usize::from(rest.is_none());
-        let open = Open { nth: self.began, since: at, rest };
+        let open = Open { nth: self.began, rest, ..self.opens(entry, at) };
         if let Some(before) = self.open.insert(Arc::clone(name), open) {
             self.running -= usize::from(before.rest.is_none());
+        }
+    }
+
+    /// What begins with an entry, running.
+    pub(crate) fn opens(&self, entry: &Entry, at: Timestamp) -> Open {
+        Open {
+            nth: 0,
+            since: at,
+            kind: entry.step_kind(),
+            attempt: entry.attempt.unwrap_or(1),
+            under: self.course.map(|course| course.now),
+            rest: None,
         }
     }
 
@@ -184,6 +213,24 @@ impl Life {
         };
         self.is_told_to_rest = true;
         Some(resting)
+    }
+
+    /// Where the run is in traces, once it has begun.
+    pub(crate) fn course(&self) -> Option<&Course> {
+        self.course.as_ref()
+    }
+
+    /// The steps that are not settled.
+    pub(crate) fn open(&self) -> impl Iterator<Item = (&Arc<str>, &Open)> {
+        self.open.iter()
+    }
+
+    pub(crate) fn run(&self) -> u32 {
+        self.run
+    }
+
+    pub(crate) fn began_at(&self) -> Timestamp {
+        self.began_at
     }
 
     /// The steps that were done in this run.

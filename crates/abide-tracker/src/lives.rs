@@ -41,7 +41,7 @@ impl Lives {
             if earlier.is_empty() {
                 break;
             }
-            life.absorb(&earlier);
+            life.absorb(&earlier, &row.id);
         }
         Ok(life)
     }

@@ -8,6 +8,7 @@ use abide::{Failure, Json, TailRow};
 use crate::config::Types;
 use crate::event::{Other, TrackedError, TrackedEvent, What};
 use crate::life::{Life, millis};
+use crate::span;
 
 /// Tells a row. `life` is the instance before it, and after it when this returns; `next` is the row of the same
 /// instance that follows, if there is one: a wait that was met in its own commit is no rest.
@@ -18,6 +19,16 @@ pub(crate) fn tell(
     types: Types,
 ) -> Vec<TrackedEvent> {
     let mut telling = Telling { row, types, events: Vec::new() };
+    if types == Types::Spans {
+        for recorded in &row.recorded {
+            for span in span::ended(life, row, recorded) {
+                let id = span.trace.span().to_string();
+                telling.derived(recorded, &id, What::Span(Box::new(span)));
+            }
+            life.apply(recorded, &row.id);
+        }
+        return telling.events;
+    }
     let goes_on = life.goes_on(&row.recorded);
     for (index, recorded) in row.recorded.iter().enumerate() {
         if goes_on == Some(index) {
@@ -25,7 +36,7 @@ pub(crate) fn tell(
             life.told_to_go_on();
         }
         telling.entry(life, recorded);
-        life.apply(recorded);
+        life.apply(recorded, &row.id);
     }
     if let Some(last) = row.recorded.last()
         && let Some(resting) = life.rests(last.at, next)

@@ -14,6 +14,7 @@ use crate::config::TrackerConfig;
 use crate::counts::Counts;
 use crate::cursor::Cursor;
 use crate::http::HttpSink;
+use crate::otlp::{OtlpConfig, OtlpSink};
 use crate::pump::{Progress, Pump};
 use crate::queue::Queue;
 use crate::reader::Reader;
@@ -82,6 +83,15 @@ impl Tracker {
             counts: Arc::default(),
             task: Mutex::new(None),
         }))
+    }
+
+    /// A tracker that tells runs and attempts of steps as spans to a collector. The engine has to pass them on
+    /// as its own ([`abide::Config::own_spans`]); [`BuilderExt::otlp`] sees to that.
+    ///
+    /// # Errors
+    /// When the configuration can't work.
+    pub fn otlp(config: &OtlpConfig) -> Result<Self> {
+        Ok(Self::with_sink(config.tracker(), OtlpSink::new(config)?))
     }
 
     /// What it is called.
@@ -258,10 +268,20 @@ pub trait BuilderExt: Sized {
     /// # Errors
     /// When the configuration can't work.
     fn tracker(self, config: TrackerConfig) -> Result<Self>;
+
+    /// Tells runs and steps as spans of traces to a collector.
+    ///
+    /// # Errors
+    /// When the configuration can't work.
+    fn otlp(self, config: &OtlpConfig) -> Result<Self>;
 }
 
 impl BuilderExt for Builder {
     fn tracker(self, config: TrackerConfig) -> Result<Self> {
         Ok(self.observe(Tracker::new(config)?))
+    }
+
+    fn otlp(self, config: &OtlpConfig) -> Result<Self> {
+        Ok(self.configure(|engine| engine.own_spans = true).observe(Tracker::otlp(config)?))
     }
 }

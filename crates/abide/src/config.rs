@@ -56,6 +56,9 @@ pub struct Config {
     pub stream_group_bytes: usize,
     /// `stream.maxBytes`: bytes of what one step streams, because its result is stored as a whole.
     pub stream_max_bytes: usize,
+    /// Whether runs and attempts of steps are spans of their own in traces, because somebody tells them from the
+    /// history; see [`crate::trace`]. Otherwise a trace is passed on as it came.
+    pub own_spans: bool,
     /// `prune.batch`: instances or events deleted in one transaction, so that pruning holds up nobody.
     pub prune_batch: usize,
     /// `prune.interval`: how often to look for what can go.
@@ -89,6 +92,7 @@ impl Default for Config {
             stream_group_interval: Duration::from_millis(20),
             stream_group_bytes: 64 * 1024,
             stream_max_bytes: 16 * MIB,
+            own_spans: false,
             prune_batch: 200,
             prune_interval: Duration::from_secs(60),
         }

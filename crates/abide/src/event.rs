@@ -12,6 +12,7 @@ use crate::id::InstanceId;
 use crate::json::Json;
 use crate::status::words;
 use crate::time::Timestamp;
+use crate::trace::Trace;
 
 words! {
     /// What was sent.
@@ -85,7 +86,7 @@ pub struct Delivery {
     /// What happens to it when nobody waits.
     pub buffer: Buffer,
     /// The trace it belongs to; see [`crate::trace`].
-    pub trace: Option<Arc<str>>,
+    pub trace: Option<Trace>,
     /// Why its type or payload is not acceptable, if so. Checked outside the store, answered in the
     /// order of the rules.
     pub refused: Option<String>,
@@ -143,7 +144,7 @@ pub struct Buffered {
     /// What happens to it when a newer one comes.
     pub buffer: Buffer,
     /// The trace it belongs to; see [`crate::trace`].
-    pub trace: Option<Arc<str>>,
+    pub trace: Option<Trace>,
     /// Where it stands in the event log, if it was published.
     pub log: Option<Place>,
 }

@@ -19,6 +19,7 @@ use crate::json::Json;
 use crate::metrics::Kinds;
 use crate::status::words;
 use crate::time::Timestamp;
+use crate::trace::Trace;
 
 words! {
     /// What kind of thing happened.
@@ -217,7 +218,7 @@ pub struct Entry {
     pub pattern: Option<Arc<str>>,
     /// The trace that it brought along; see [`crate::trace`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trace: Option<Arc<str>>,
+    pub trace: Option<Trace>,
     /// Input, result or output. None at all is not the same as `null`.
     #[serde(
         default,

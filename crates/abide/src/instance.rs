@@ -12,6 +12,7 @@ use crate::json::Json;
 use crate::log::Publish;
 use crate::status::{Phase, Status};
 use crate::time::Timestamp;
+use crate::trace::Trace;
 use crate::wait::NewWait;
 
 /// A stored instance.
@@ -112,7 +113,7 @@ pub struct NewInstance {
     /// The published event that it was started by, and has consumed.
     pub consumes: Option<i64>,
     /// The trace it belongs to; see [`crate::trace`].
-    pub trace: Option<Arc<str>>,
+    pub trace: Option<Trace>,
     /// What the function did when it was polled ahead of this commit.
     pub first: Option<Transition>,
 }

@@ -64,6 +64,7 @@ mod replacement;
 mod retry;
 mod run;
 mod schema;
+mod sip_hash;
 mod status;
 mod steps;
 pub mod store;

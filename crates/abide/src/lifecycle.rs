@@ -161,7 +161,7 @@ pub fn started(input: &Json) -> Entry {
 /// The entry that opens the first run of an instance.
 #[must_use]
 pub fn begun(new: &NewInstance) -> Entry {
-    Entry { trace: new.trace.clone(), ..started(&new.input) }
+    Entry { trace: new.trace, ..started(&new.input) }
 }
 
 /// Why an instance that begins later has not begun.

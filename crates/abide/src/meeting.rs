@@ -193,7 +193,7 @@ pub fn of_sent(entry: EntryKind, sent: &Buffered) -> Entry {
         kind: (sent.kind != Kind::Event).then(|| sent.kind.wait()),
         event_id: Some(Arc::clone(&sent.id)),
         payload: if entry == EntryKind::EventReceived { sent.payload.clone() } else { None },
-        trace: if entry == EntryKind::EventReceived { sent.trace.clone() } else { None },
+        trace: if entry == EntryKind::EventReceived { sent.trace } else { None },
         ..Entry::new(entry)
     }
 }
@@ -209,7 +209,7 @@ pub fn fulfilled(wait: &Wait, held: &[Buffered], by: &Buffered) -> Entry {
     };
     Entry {
         event_id: Some(Arc::clone(&by.id)),
-        trace: by.trace.clone(),
+        trace: by.trace,
         payload: payload.ok(),
         ..Entry::of_step(EntryKind::WaitFulfilled, &wait.step, by.kind.wait())
     }
@@ -308,7 +308,7 @@ pub fn kept(delivery: &Delivery, key: i64, now: Timestamp) -> Buffered {
         visible_at: delivery.visible_at.filter(|at| *at > now),
         source: delivery.source.clone(),
         buffer: delivery.buffer,
-        trace: delivery.trace.clone(),
+        trace: delivery.trace,
         log: None,
     }
 }

@@ -1,78 +1,161 @@
-//! To which trace something belongs: the `traceparent` of W3C Trace Context.
+//! Where something is in a trace: the `traceparent` of W3C Trace Context.
 //!
 //! It is handed on without being asked for, as a span is: whoever starts, sends or publishes [`within`] a trace
 //! gives it to what they start, send or publish, and a workflow and its steps run within the trace of what last
 //! woke them. The history keeps it, so a crash does not end a trace.
+//!
+//! Where somebody tells spans from the history ([`crate::Config::own_spans`]), a run of an instance and every attempt of a step
+//! are spans, and what they start, send or call is under them. Their ids follow from what they are, so the engine, who
+//! passes them on, and whoever tells of them later need not agree on anything.
 
-use std::cell::RefCell;
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+mod current;
+mod span;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::history::{Entry, EntryKind, Recorded};
+use crate::id::InstanceId;
+use crate::sip_hash::sip_hash;
+
+pub use current::{current, inside, within};
+pub use span::SpanId;
 
 /// The attribute of events and the header of requests that name it.
 pub const NAME: &str = "traceparent";
 
-thread_local! {
-    static CURRENT: RefCell<Option<Arc<str>>> = const { RefCell::new(None) };
+const SAMPLED: u8 = 1;
+
+/// A place in a trace: things that happen there are under a span of it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Trace {
+    id: [u8; 16],
+    span: SpanId,
+    flags: u8,
 }
 
-/// The trace of what runs now, if it belongs to one.
-#[must_use]
-pub fn current() -> Option<Arc<str>> {
-    CURRENT.with_borrow(Clone::clone)
-}
+impl Trace {
+    /// A trace that begins with a span of ours: the span is under itself.
+    #[must_use]
+    pub fn beginning_with(span: SpanId, id: [u8; 16]) -> Self {
+        Self { id, span, flags: SAMPLED }
+    }
 
-/// A `traceparent` as it came, if it is one. Versions to come may append more.
-#[must_use]
-pub fn parse(text: &str) -> Option<Arc<str>> {
-    let text = text.trim();
-    let mut parts = text.split('-');
-    let mut next = |length: usize| {
-        let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-        parts.next().filter(|part| part.len() == length && part.chars().all(is_hex))
-    };
-    let (version, trace, parent, _flags) = (next(2)?, next(32)?, next(16)?, next(2)?);
-    let is_whole = version != "00" || parts.next().is_none();
-    let is_set = |id: &str| id.bytes().any(|digit| digit != b'0');
-    let is_one = version != "ff" && is_whole && is_set(trace) && is_set(parent);
-    (is_one && text.len() <= MAX).then(|| text.into())
-}
+    /// Which trace.
+    #[must_use]
+    pub fn id(self) -> [u8; 16] {
+        self.id
+    }
 
-/// Longer than any version is likely to need.
-const MAX: usize = 128;
+    /// Which span of it.
+    #[must_use]
+    pub fn span(self) -> SpanId {
+        self.span
+    }
 
-/// Does something within a trace, or within none.
-pub fn inside<T>(trace: Option<&Arc<str>>, act: impl FnOnce() -> T) -> T {
-    let _left = Left(CURRENT.replace(trace.cloned()));
-    act()
-}
+    /// Whether whoever began it wants it told. What they did not, nobody else does.
+    #[must_use]
+    pub fn is_sampled(self) -> bool {
+        self.flags & SAMPLED != 0
+    }
 
-/// Puts back what was before, also after a panic.
-struct Left(Option<Arc<str>>);
+    /// The same trace under another span.
+    #[must_use]
+    pub fn under(self, span: SpanId) -> Self {
+        Self { span, ..self }
+    }
 
-impl Drop for Left {
-    fn drop(&mut self) {
-        CURRENT.set(self.0.take());
+    /// The trace that an entry of a history brings, in which its instance goes on. What was received may never
+    /// be met.
+    #[must_use]
+    pub fn brought_by(entry: &Entry) -> Option<Self> {
+        entry.trace.filter(|_| entry.entry != EntryKind::EventReceived)
+    }
+
+    /// The same where runs and steps are spans: it goes on under that of the entry. A run that nobody gave a trace
+    /// begins one.
+    #[must_use]
+    pub fn after(recorded: &Recorded, instance: &InstanceId) -> Option<Self> {
+        let entry = &recorded.entry;
+        let begins = || entry.entry == EntryKind::WorkflowStarted;
+        let own = || begins().then(|| Self::of_run(recorded, instance));
+        let trace = Self::brought_by(entry).or_else(own)?;
+        Some(trace.under(SpanId::of_entry(recorded, instance)))
+    }
+
+    fn of_run(first: &Recorded, instance: &InstanceId) -> Self {
+        let Recorded { run, at, .. } = first;
+        let text = format!("{}\n{run}\n{}", instance.as_str(), at.0);
+        let mut id = [0; 16];
+        let (high, low) = id.split_at_mut(8);
+        high.copy_from_slice(&sip_hash([4, 5], text.as_bytes()).to_be_bytes());
+        low.copy_from_slice(&sip_hash([6, 7], text.as_bytes()).to_be_bytes());
+        Self::beginning_with(SpanId::of_run(instance, *run), id)
     }
 }
 
-/// Runs a future within a trace, or within none.
-pub fn within<F: Future>(trace: Option<Arc<str>>, future: F) -> impl Future<Output = F::Output> {
-    Within { trace, future: Box::pin(future) }
+/// It is not a `traceparent`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "not a traceparent: 00-, 32 hex digits, -, 16 hex digits, -, 2 hex digits, all lower case, no id of zeros"
+)]
+pub struct NotATrace;
+
+/// Versions to come may append more, which is not passed on.
+impl FromStr for Trace {
+    type Err = NotATrace;
+
+    fn from_str(text: &str) -> Result<Self, NotATrace> {
+        let mut parts = text.trim().split('-');
+        let [version] = hex(parts.next())?;
+        let (id, span, [flags]) = (hex(parts.next())?, hex(parts.next())?, hex(parts.next())?);
+        let is_whole = version != 0 || parts.next().is_none();
+        let span = SpanId::new(span).filter(|_| version != 0xff && is_whole && id != [0; 16]);
+        // Only two flags are known: sampled, and that the id is random.
+        Ok(Self { id, span: span.ok_or(NotATrace)?, flags: flags & 3 })
+    }
 }
 
-struct Within<F> {
-    trace: Option<Arc<str>>,
-    future: Pin<Box<F>>,
+fn hex<const N: usize>(part: Option<&str>) -> Result<[u8; N], NotATrace> {
+    let digits = part.map(str::as_bytes).filter(|part| part.len() == 2 * N).ok_or(NotATrace)?;
+    let value = |digit: u8| match digit {
+        b'0'..=b'9' => Ok(digit - b'0'),
+        b'a'..=b'f' => Ok(digit - b'a' + 10),
+        _ => Err(NotATrace),
+    };
+    let mut bytes = [0; N];
+    for (byte, [high, low]) in bytes.iter_mut().zip(digits.as_chunks().0) {
+        *byte = value(*high)? << 4 | value(*low)?;
+    }
+    Ok(bytes)
 }
 
-impl<F: Future> Future for Within<F> {
-    type Output = F::Output;
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, span, flags } = self;
+        write!(f, "00-{:032x}-{span}-{flags:02x}", u128::from_be_bytes(*id))
+    }
+}
 
-    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<F::Output> {
-        let Self { trace, future } = &mut *self;
-        inside(trace.as_ref(), || future.as_mut().poll(task))
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Trace {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Trace {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        std::borrow::Cow::<str>::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
     }
 }
 
@@ -83,10 +166,20 @@ mod tests {
     const ONE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
     #[test]
-    fn what_is_no_traceparent_is_none() {
-        assert_eq!(parse(ONE).as_deref(), Some(ONE));
-        assert!(parse(&ONE.replacen("00", "01", 1)).is_some());
-        assert!(parse(&format!("{}-more", ONE.replacen("00", "01", 1))).is_some());
+    fn a_traceparent_is_read_and_written() {
+        let one: Trace = ONE.parse().unwrap();
+        assert_eq!(one.to_string(), ONE);
+        assert!(one.is_sampled());
+        assert!(!ONE.replace("-01", "-00").parse::<Trace>().unwrap().is_sampled());
+        let later = ONE.replacen("00", "cc", 1);
+        assert_eq!(later.parse(), Ok(one));
+        assert_eq!(format!(" {later}-more ").parse(), Ok(one));
+        let json = serde_json::to_string(&one).unwrap();
+        assert_eq!(serde_json::from_str::<Trace>(&json).unwrap(), one);
+    }
+
+    #[test]
+    fn what_is_no_traceparent_is_refused() {
         for wrong in [
             "",
             "00",
@@ -94,21 +187,11 @@ mod tests {
             &format!("{ONE}-more"),
             &ONE.to_uppercase(),
             &ONE.replacen("00", "ff", 1),
+            &ONE.replace('b', "ü"),
             "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
             "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
         ] {
-            assert_eq!(parse(wrong), None, "{wrong}");
+            assert_eq!(wrong.parse::<Trace>(), Err(NotATrace), "{wrong}");
         }
-    }
-
-    #[test]
-    fn what_was_before_is_back_after_it() {
-        let (outer, inner): (Arc<str>, Arc<str>) = ("outer".into(), "inner".into());
-        inside(Some(&outer), || {
-            inside(Some(&inner), || assert_eq!(current().as_deref(), Some("inner")));
-            inside(None, || assert_eq!(current(), None));
-            assert_eq!(current().as_deref(), Some("outer"));
-        });
-        assert_eq!(current(), None);
     }
 }

@@ -97,7 +97,7 @@ impl HttpRequest {
         add_query(&mut url, self.query.as_ref())?;
         // Of the step that asks, unless its document knows better.
         if let Some(trace) = trace::current().filter(|_| !headers.contains_key(trace::NAME))
-            && let Ok(value) = HeaderValue::from_str(&trace)
+            && let Ok(value) = HeaderValue::from_str(&trace.to_string())
         {
             headers.insert(trace::NAME, value);
         }

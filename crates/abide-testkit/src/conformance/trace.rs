@@ -1,9 +1,8 @@
 //! Traces that come along with starts and deliveries.
 
-use std::sync::Arc;
-
 use abide::history::EntryKind;
 use abide::publication::Extension;
+use abide::trace::Trace;
 use abide::{Delivery, NewInstance, Publish};
 
 use crate::Lab;
@@ -11,8 +10,8 @@ use crate::fixture::{Does, does, event, instance, published};
 
 const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-fn some() -> Option<Arc<str>> {
-    Some(TRACE.into())
+fn some() -> Option<Trace> {
+    TRACE.parse().ok()
 }
 
 /// The entries that have it.

@@ -244,7 +244,7 @@ fn what_is_missed_is_made_up_from_the_history() {
     let entries = [plain(WorkflowStarted), step(StepStarted, "a"), step(StepCompleted, "a")];
     let mut told = told();
     let past = told.recorded(&entries);
-    told.life.absorb(&past);
+    told.life.absorb(&past, &InstanceId::new("i").unwrap());
     told.seq = 4;
     told.at = 7000;
     let failed = Entry { attempt: Some(2), ..step(StepFailed, "b") };

@@ -21,6 +21,7 @@ use crate::json::Json;
 use crate::replacement::StepCall;
 use crate::retry::Retry;
 use crate::run::{OpId, Resident};
+use crate::trace::{self, Trace};
 use crate::workflow::with_causes;
 
 use super::compensation::{Compensation, Undo};
@@ -73,6 +74,7 @@ struct Attempt<Fut> {
     future: Pin<Box<Fut>>,
     deadline: Option<BoxFuture<'static, ()>>,
     span: Span,
+    trace: Option<Trace>,
 }
 
 impl<Fut> Attempts<Fut> {
@@ -192,9 +194,10 @@ impl<Fut> Attempts<Fut> {
                 return Poll::Ready(());
             }
             let span = debug_span!(target: "abide::step", "step", step = %step, attempt);
-            let begun = span.in_scope(|| guarded(|| work.begin(&self.resident, &step, attempt)));
-            match begun {
-                Ok(future) => self.attempt = Some(self.attempt_of(future, span)),
+            let trace = self.resident.trace_of(&step, attempt);
+            let begin = || guarded(|| work.begin(&self.resident, &step, attempt));
+            match span.in_scope(|| trace::inside(trace, begin)) {
+                Ok(future) => self.attempt = Some(self.attempt_of(future, span, trace)),
                 Err(panic) => {
                     let failure = Failure::new("STEP_FAILED", panic_message(&*panic));
                     self.record_failure(op, failure, true);
@@ -205,7 +208,8 @@ impl<Fut> Attempts<Fut> {
         let Some(attempt) = &mut self.attempt else { return Poll::Pending };
         let span = attempt.span.clone();
         let _inside = span.enter();
-        let polled = guarded(|| attempt.future.as_mut().poll(task));
+        let poll = || guarded(|| attempt.future.as_mut().poll(task));
+        let polled = trace::inside(attempt.trace, poll);
         let outcome = match polled {
             Ok(Poll::Ready(outcome)) => outcome.map_err(Into::into),
             Ok(Poll::Pending) => {
@@ -235,10 +239,10 @@ impl<Fut> Attempts<Fut> {
         answer.unwrap_or_else(|panic| Some(Err(panic_message(&*panic).into())))
     }
 
-    fn attempt_of(&self, future: Fut, span: Span) -> Attempt<Fut> {
+    fn attempt_of(&self, future: Fut, span: Span, trace: Option<Trace>) -> Attempt<Fut> {
         let clock = &self.resident.env.clock;
         let deadline = self.timeout.map(|limit| clock.sleep_until(clock.now().after(limit)));
-        Attempt { future: Box::pin(future), deadline, span }
+        Attempt { future: Box::pin(future), deadline, span, trace }
     }
 
     fn record<W: Work>(&self, op: OpId, outcome: std::result::Result<W::Yield, BoxError>) {

@@ -18,7 +18,6 @@ use crate::id::InstanceId;
 use crate::instance::{NewChild, NewInstance};
 use crate::json::Json;
 use crate::run::OpId;
-use crate::trace;
 
 use super::Cx;
 use super::asked::Asked;
@@ -113,7 +112,9 @@ impl Request {
             None
         } else {
             let (step, awaited) = (Arc::clone(name), kind == StepKind::Child);
-            Some(NewChild { instance: self.new_instance(cx)?, step, awaited })
+            let trace = cx.resident.trace_of(name, 1);
+            let instance = NewInstance { trace, ..self.new_instance(cx)? };
+            Some(NewChild { instance, step, awaited })
         };
         Ok(cx.resident.state.lock().begin_child(name, kind, child))
     }
@@ -135,7 +136,7 @@ impl Request {
             start_at: None,
             timeout: self.timeout.clone().transpose()?,
             consumes: None,
-            trace: trace::current(),
+            trace: None,
             first: None,
         })
     }

@@ -103,8 +103,10 @@ impl Start {
         if input.size() > limit {
             return Err(Error::TooLarge { what: "the input".into(), size: input.size(), limit });
         }
+        let id = self.id.unwrap_or_else(|| Ok(env.generate_id()))?;
         Ok(NewInstance {
-            id: self.id.unwrap_or_else(|| Ok(env.generate_id()))?,
+            trace: env.begins_in(trace::current(), &id, 1),
+            id,
             workflow: Arc::clone(&workflow.name),
             version: workflow.version,
             input,
@@ -113,7 +115,6 @@ impl Start {
             start_at: self.start_at,
             timeout: self.timeout.transpose()?,
             consumes: self.consumes,
-            trace: trace::current(),
             first: None,
         })
     }
@@ -184,8 +185,8 @@ fn poll_ahead(
     workflow: &Workflow,
     new: &mut NewInstance,
 ) -> Result<Option<Launch>> {
-    let of = NewRun { workflow, id: &new.id, run: 1, input: &new.input, trace: &new.trace };
-    let mut run = Run::fresh(inner, &of)?;
+    let of = NewRun { workflow, id: &new.id, run: 1, input: &new.input };
+    let mut run = Run::fresh(inner, &of, new.trace)?;
     if new.start_at.is_some_and(|at| at > inner.env.clock.now()) {
         return Ok(None);
     }

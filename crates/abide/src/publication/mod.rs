@@ -11,13 +11,12 @@ mod moment;
 mod seen;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use crate::json::Json;
 use crate::time::Timestamp;
-use crate::trace;
+use crate::trace::{self, Trace};
 
 pub use content::{Extension, Form};
 pub use malformed::Malformed;
@@ -61,9 +60,9 @@ const FIELDS: &str = "type, payload, id, source, time, subject, correlationId";
 impl Publication {
     /// The trace it belongs to, by the attribute that CloudEvents has for that; see [`crate::trace`].
     #[must_use]
-    pub fn trace(&self) -> Option<Arc<str>> {
+    pub fn trace(&self) -> Option<Trace> {
         match self.extensions.get(trace::NAME)? {
-            Extension::Text(text) => trace::parse(text),
+            Extension::Text(text) => text.parse().ok(),
             Extension::Bool(_) | Extension::Integer(_) => None,
         }
     }

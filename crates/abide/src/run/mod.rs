@@ -9,6 +9,7 @@
 //! it is durable.
 
 mod agenda;
+mod course;
 mod ending;
 mod flight;
 mod past;
@@ -28,7 +29,7 @@ use crate::cx::{self, Cx};
 use crate::engine::{Env, Inner};
 use crate::error::Result;
 use crate::failure::Failure;
-use crate::history::EntryKind;
+use crate::history::{Entry, EntryKind};
 use crate::id::InstanceKey;
 use crate::instance::{End, Instance, Park, Transition};
 use crate::json::Json;
@@ -36,7 +37,7 @@ use crate::lifecycle;
 use crate::status::Phase;
 use crate::store::{Claimed, Epoch};
 use crate::time::Timestamp;
-use crate::trace;
+use crate::trace::{self, Trace};
 use crate::workflow::{Body, Outcome, Workflow};
 
 use flight::{Flight, Landing};
@@ -90,9 +91,13 @@ enum Turn {
 
 impl Run {
     /// A new instance, not yet in the store.
-    pub(crate) fn fresh(engine: &Arc<Inner>, new: &NewRun<'_>) -> Result<Self> {
-        let past = Past { trace: new.trace.clone(), ..Past::default() };
-        let state = engine.env.state(past, new.input.clone());
+    pub(crate) fn fresh(
+        engine: &Arc<Inner>,
+        new: &NewRun<'_>,
+        trace: Option<Trace>,
+    ) -> Result<Self> {
+        let mut state = engine.env.state(Past::default(), new.input.clone());
+        state.trace = engine.env.of_run(trace, new.id, new.run);
         Self::build(engine, new, state, (Phase::Running, None))
     }
 
@@ -107,10 +112,13 @@ impl Run {
         past.met_at.iter().for_each(|at| engine.env.woken_by_event(*at));
         let began_at = past.began_at;
         let mut state = engine.env.state(past, input.clone());
+        state.trace = claimed.history.iter().rev().find_map(|told| engine.env.taken_to(told, id));
         if began_at.is_none() {
-            state.record(&lifecycle::started(input));
+            let trace = engine.env.begins_in(None, id, *run);
+            state.trace = trace;
+            state.record(&Entry { trace, ..lifecycle::started(input) });
         }
-        let new = NewRun { workflow, id, run: *run, input, trace: &None };
+        let new = NewRun { workflow, id, run: *run, input };
         let shown = (claimed.instance.phase, claimed.instance.wake_at);
         let mut made = Self::build(engine, &new, state, shown)?;
         made.enter(claimed.instance.key, claimed.epoch, began_at.unwrap_or(engine.env.clock.now()));
@@ -248,9 +256,8 @@ impl Run {
                         self.engine.env.woken_by_event(recorded.at);
                     }
                     let mut state = self.resident.state.lock();
-                    if past::brings_trace(&recorded.entry) {
-                        state.trace.clone_from(&recorded.entry.trace);
-                    }
+                    let taken_to = self.engine.env.taken_to(&recorded, &self.resident.id);
+                    state.trace = taken_to.or(state.trace);
                     state.arrived(&recorded);
                     drop(state);
                     if recorded.entry.entry == EntryKind::WorkflowTerminating {
@@ -349,9 +356,9 @@ impl Run {
     fn poll_body(&mut self) -> Option<Outcome> {
         let body = self.body.as_mut()?;
         let mut context = Context::from_waker(&self.waker);
-        let trace = self.resident.state.lock().trace.clone();
+        let trace = self.resident.state.lock().trace;
         let poll = || catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(&mut context)));
-        let polled = trace::inside(trace.as_ref(), || self.resident.as_current(poll));
+        let polled = trace::inside(trace, || self.resident.as_current(poll));
         match polled {
             Ok(Poll::Pending) => None,
             Ok(Poll::Ready(outcome)) => Some(outcome),
@@ -430,8 +437,6 @@ pub(crate) struct NewRun<'a> {
     pub(crate) id: &'a crate::id::InstanceId,
     pub(crate) run: u32,
     pub(crate) input: &'a Json,
-    /// The trace of a new instance; that of a stored one is in its history.
-    pub(crate) trace: &'a Option<Arc<str>>,
 }
 
 impl Env {

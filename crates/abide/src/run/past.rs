@@ -70,11 +70,6 @@ impl PastReveal {
     }
 }
 
-/// Whether the workflow goes on within the trace of this. What was received may never be met.
-pub(crate) fn brings_trace(entry: &Entry) -> bool {
-    entry.trace.is_some() && entry.entry != EntryKind::EventReceived
-}
-
 /// The history of the current run.
 #[derive(Debug, Default)]
 pub(crate) struct Past {
@@ -91,8 +86,6 @@ pub(crate) struct Past {
     pub(crate) told: HashMap<(EntryKind, Arc<str>), u32>,
     /// Bytes of all recorded results.
     pub(crate) bytes: usize,
-    /// The last trace that anything brought along.
-    pub(crate) trace: Option<Arc<str>>,
     /// The number of the last entry.
     pub(crate) last_seq: i64,
     /// When the run began; `None` when nothing is recorded.
@@ -105,9 +98,6 @@ impl Past {
         for recorded in history {
             past.began_at.get_or_insert(recorded.at);
             past.last_seq = past.last_seq.max(recorded.seq);
-            if brings_trace(&recorded.entry) {
-                past.trace.clone_from(&recorded.entry.trace);
-            }
             past.record(recorded);
         }
         past.unasked = past.steps.len();

@@ -26,6 +26,7 @@ use crate::instance::{End, NewChild, Transition};
 use crate::json::Json;
 use crate::retry::Retry;
 use crate::time::{Clock, Timestamp};
+use crate::trace::Trace;
 
 use super::agenda::Agenda;
 use super::past::{Past, PastReveal, Standing};
@@ -141,7 +142,7 @@ pub(crate) struct State {
     pub(crate) broadcasts: Vec<(Arc<str>, Json)>,
     pub(crate) context: ContextMap,
     /// The trace of what started it or woke it last.
-    pub(crate) trace: Option<Arc<str>>,
+    pub(crate) trace: Option<Trace>,
     pub(crate) compensations: Vec<Compensation>,
     /// The input of the next run, once the workflow asked for one.
     pub(crate) continue_with: Option<Json>,
@@ -184,7 +185,7 @@ impl State {
             next: Transition::default(),
             broadcasts: Vec::new(),
             context,
-            trace: past.trace.take(),
+            trace: None,
             compensations: Vec::new(),
             continue_with: None,
             fatal: None,

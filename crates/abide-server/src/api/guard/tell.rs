@@ -32,7 +32,7 @@ pub(super) async fn layer(State(app): State<App>, mut request: Request, next: Ne
     // Several are none: nobody knows which counts.
     let mut traces = request.headers().get_all(trace::NAME).iter();
     let trace = match (traces.next(), traces.next()) {
-        (Some(one), None) => one.to_str().ok().and_then(trace::parse),
+        (Some(one), None) => one.to_str().ok().and_then(|text| text.parse().ok()),
         _ => None,
     };
     let served = AssertUnwindSafe(trace::within(trace, next.run(request))).catch_unwind();

@@ -110,7 +110,7 @@ impl EntryView {
             name,
             kind: entry.kind.map(|kind| kind.as_str()),
             input: payload.clone().filter(|_| started),
-            trace: entry.trace.as_deref().map(str::to_owned),
+            trace: entry.trace.map(|trace| trace.to_string()),
             payload: entry.payload,
             attempt: entry.attempt,
             attempts: entry.attempts,

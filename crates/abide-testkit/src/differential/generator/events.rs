@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use abide::expr::Folded;
+use abide::trace::Trace;
 use abide::{
     Buffer, Count, Delivery, Folding, Hears, Json, Kind, NewPublish, NewSend, NewTake, NewWait,
     OnTerminal, Timestamp, Transition, WaitEdit, WaitFilter, WaitStatus,
@@ -152,8 +153,9 @@ impl Generator {
         (kind, Arc::from(self.pick(from)))
     }
 
-    pub(super) fn trace(&mut self) -> Option<Arc<str>> {
-        self.one_in(3).then(|| format!("trace-{}", self.random.u32(..9)).into())
+    pub(super) fn trace(&mut self) -> Option<Trace> {
+        let text = format!("00-{:032x}-{:016x}-01", self.random.u32(1..9), self.random.u32(1..9));
+        text.parse().ok().filter(|_| self.one_in(3))
     }
 
     fn delivery(&mut self) -> Delivery {
