@@ -147,6 +147,3 @@ fn outcome(entry: &Entry) -> Option<(&'static str, Option<Failure>)> {
         _ => None,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -13,4 +13,5 @@ mod outages;
 mod own_sink;
 mod sink;
 mod stories;
+mod traces;
 mod world;

@@ -29,6 +29,8 @@ pub(crate) struct Request {
     pub(crate) line: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
+    /// The body as it came, which need not be a text.
+    pub(crate) bytes: Vec<u8>,
     pub(crate) events: Vec<Value>,
 }
 
@@ -153,10 +155,11 @@ async fn read(stream: &mut BufReader<TcpStream>, shared: &Shared) -> Option<Requ
         .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
         .collect();
     let length = headers.iter().find(|(name, _)| name == "content-length");
-    let mut body = vec![0; length?.1.parse().unwrap()];
-    stream.read_exact(&mut body).await.ok()?;
-    let body = String::from_utf8(body).unwrap();
-    let read: Value = serde_json::from_str(&body).unwrap();
-    let events = read["events"].as_array().unwrap().clone();
-    Some(Request { at: shared.clock.now(), line: lines[0].clone(), headers, body, events })
+    let mut bytes = vec![0; length?.1.parse().unwrap()];
+    stream.read_exact(&mut bytes).await.ok()?;
+    let body = String::from_utf8_lossy(&bytes).into_owned();
+    let read: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let events = read["events"].as_array().cloned().unwrap_or_default();
+    let (at, line) = (shared.clock.now(), lines[0].clone());
+    Some(Request { at, line, headers, body, bytes, events })
 }
