@@ -2,6 +2,7 @@
 
 mod wire;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,6 +56,13 @@ impl OtlpConfig {
             timeout: self.timeout,
             ..TrackerConfig::new(&self.url, "none")
         }
+    }
+}
+
+/// Headers are not shown, they may be secret.
+impl fmt::Debug for OtlpConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OtlpConfig").field("service", &self.service).finish_non_exhaustive()
     }
 }
 

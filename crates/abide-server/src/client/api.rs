@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use abide::trace::{self, Trace};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde::de::DeserializeOwned;
@@ -176,6 +177,10 @@ impl Api {
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
         }
+        // Whoever calls may be part of a trace, and says so as tools of OpenTelemetry do.
+        if let Some(trace) = trace_of_caller() {
+            request = request.header(trace::NAME, trace.to_string());
+        }
         Ok(request.timeout(PATIENCE))
     }
 
@@ -247,4 +252,8 @@ pub(super) fn causes(error: &reqwest::Error) -> String {
         cause = deeper;
     }
     cause.to_string()
+}
+
+fn trace_of_caller() -> Option<Trace> {
+    std::env::var("TRACEPARENT").ok()?.parse().ok()
 }

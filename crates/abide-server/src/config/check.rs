@@ -39,6 +39,7 @@ pub(crate) fn run(args: &ConfigArgs) -> Result<(), Error> {
     let mut set = Configuration::load(file.as_deref())?;
     // What is only looked at when it is used must be fine as well.
     set.equipment()?;
+    set.trackers()?;
     let shown = if *json { as_json(&mut set) } else { as_toml(&mut set) };
     let mut out = std::io::stdout().lock();
     out.write_all(shown.as_bytes()).map_err(Error::io("standard output"))

@@ -8,10 +8,10 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::Configuration;
 use super::sinks;
-use super::table::{RESERVED, SETTINGS, TABLES, find};
+use super::table::{SETTINGS, TABLES, find};
 use super::written::Written;
+use super::{Configuration, environment};
 use crate::error::Error;
 
 /// Reads a file into a configuration.
@@ -52,11 +52,7 @@ impl Reading<'_> {
             let at = key.span().start;
             let name = format!("{prefix}{}", key.get_ref());
             let inside = format!("{name}.");
-            if RESERVED.contains(&name.as_str()) {
-                let message = format!("[{name}] is not there yet in this version");
-                self.problem(at, name, message, None);
-            } else if name == "tracker" {
-                let environment = |name: &str| std::env::var(name).ok();
+            if name == "tracker" {
                 let read = json(value.get_ref()).and_then(|read| sinks::read(read, &environment));
                 match read {
                     Ok(sinks) => self.into.sinks = sinks,
@@ -220,11 +216,6 @@ mod tests {
         ] {
             assert!(wrong.contains(part), "{part} is not in\n{wrong}");
         }
-    }
-
-    #[test]
-    fn what_is_not_there_yet_says_so() {
-        assert!(read("[telemetry]\n").unwrap_err().contains("not there yet"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod reference;
 mod setting;
 mod sinks;
 mod table;
+mod telemetry;
 mod variables;
 mod written;
 
@@ -24,6 +25,7 @@ use abide_tracker::{Tracker, TrackerConfig};
 use crate::error::Error;
 
 pub(crate) use check::{ConfigArgs, run};
+use telemetry::Telemetry;
 
 /// Everything that can be set.
 #[derive(Clone, Debug)]
@@ -39,6 +41,7 @@ pub(crate) struct Configuration {
     http_deny: Vec<String>,
     http_ca_files: Vec<String>,
     sinks: Vec<TrackerConfig>,
+    telemetry: Telemetry,
 }
 
 impl Default for Configuration {
@@ -55,6 +58,7 @@ impl Default for Configuration {
             http_deny: Vec::new(),
             http_ca_files: Vec::new(),
             sinks: Vec::new(),
+            telemetry: Telemetry::default(),
         }
     }
 }
@@ -91,6 +95,8 @@ impl Configuration {
             file::read(file, &mut configuration)?;
         }
         variables::read(std::env::vars_os(), &mut configuration)?;
+        configuration.telemetry.complete(&environment);
+        configuration.engine.own_spans = configuration.telemetry.url.is_some();
         Ok(configuration)
     }
 
@@ -115,7 +121,8 @@ impl Configuration {
 
     /// Who is told what happens.
     pub(crate) fn trackers(&self) -> Result<Vec<Tracker>, Error> {
-        sinks::trackers(&self.sinks)
+        let collector = self.telemetry.collector(&environment).map_err(Error::Configuration)?;
+        sinks::trackers(&self.sinks, collector.as_ref())
     }
 
     /// What documents may use.
@@ -131,6 +138,10 @@ impl Configuration {
         Equipment::with(settings, EnvironmentSecrets::default())
             .map_err(|wrong| Error::Refused(format!("http: {wrong}")))
     }
+}
+
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 #[cfg(test)]

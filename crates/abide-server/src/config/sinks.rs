@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use abide_tracker::{Tracker, TrackerConfig, Types};
+use abide_tracker::{OtlpConfig, Tracker, TrackerConfig, Types};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ struct Retry {
 }
 
 /// Where variables of the environment come from.
-type Environment<'e> = &'e dyn Fn(&str) -> Option<String>;
+pub(super) type Environment<'e> = &'e dyn Fn(&str) -> Option<String>;
 
 /// Reads one table, or several.
 pub(super) fn read(
@@ -99,15 +99,30 @@ fn sink(table: Table, index: usize, environment: Environment<'_>) -> Result<Trac
 }
 
 /// A secret, or the variable that holds it.
-fn secret(key: &str, written: String, environment: Environment<'_>) -> Result<String, String> {
+pub(super) fn secret(
+    key: &str,
+    written: String,
+    environment: Environment<'_>,
+) -> Result<String, String> {
     let Some(name) = written.strip_prefix(FROM_ENVIRONMENT) else { return Ok(written) };
     environment(name).ok_or_else(|| format!("{key}: there is no {name} in the environment"))
 }
 
 /// The trackers of a configuration.
-pub(super) fn trackers(sinks: &[TrackerConfig]) -> Result<Vec<Tracker>, Error> {
+pub(super) fn trackers(
+    sinks: &[TrackerConfig],
+    collector: Option<&OtlpConfig>,
+) -> Result<Vec<Tracker>, Error> {
     let made = sinks.iter().map(|sink| Tracker::new(sink.clone()));
-    Ok(made.collect::<abide::Result<_>>()?)
+    let made: Vec<Tracker> =
+        made.chain(collector.map(Tracker::otlp)).collect::<abide::Result<_>>()?;
+    let names: BTreeSet<&str> = made.iter().map(Tracker::name).collect();
+    if names.len() < made.len() {
+        return Err(Error::Configuration(
+            "a tracker is called as the collector is: otlp".to_owned(),
+        ));
+    }
+    Ok(made)
 }
 
 #[cfg(test)]

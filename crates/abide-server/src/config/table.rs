@@ -14,6 +14,10 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("residency", "Parked instances in memory. Dropping one costs a replay, never anything else."),
     ("http", "What `http` and `tool` steps of documents may reach."),
     ("events", "The log of published events."),
+    (
+        "telemetry",
+        "Where traces go, by OTLP over HTTP ([metrics.md](metrics.md#traces)). What is not set is taken from `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS` and `OTEL_SERVICE_NAME`.",
+    ),
     ("instances", "Instances that have ended."),
     ("payload", "Values that are stored."),
     ("instance", "One instance."),
@@ -32,9 +36,6 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("prune", "Deleting what is past its retention."),
     ("shutdown", "Stopping."),
 ];
-
-/// Tables that are named in the contract and come with what they set.
-pub(super) const RESERVED: &[&str] = &["telemetry"];
 
 pub(super) const SETTINGS: &[Setting] = &[
     setting(
@@ -97,6 +98,26 @@ pub(super) const SETTINGS: &[Setting] = &[
         "server.cors",
         Takes::List(|c| &mut c.server.cors),
         "Origins whose pages may call, beside the server's own.",
+    ),
+    setting(
+        "telemetry.url",
+        Takes::TextOrNone(|c| &mut c.telemetry.url),
+        "Where spans are posted, such as `http://localhost:4318/v1/traces`.",
+    ),
+    setting(
+        "telemetry.service",
+        Takes::Text(|c| &mut c.telemetry.service),
+        "What this server is called in traces: their `service.name`.",
+    ),
+    setting(
+        "telemetry.headers",
+        Takes::Headers(|c| &mut c.telemetry.headers),
+        "`name=value` each, sent with every request; `name=env:NAME` takes the value from the environment.",
+    ),
+    setting(
+        "telemetry.timeout",
+        Takes::Duration(|c| &mut c.telemetry.timeout),
+        "How long one request may take.",
     ),
     setting(
         "store.url",
@@ -324,8 +345,8 @@ mod tests {
             let mut changed = Configuration::default();
             let other = match setting.takes {
                 Takes::Flag(_) => Written::Flag(true),
-                Takes::Text(_) => Written::Text("other".into()),
-                Takes::List(_) => Written::List(vec!["other".into()]),
+                Takes::Text(_) | Takes::TextOrNone(_) => Written::Text("other".into()),
+                Takes::List(_) | Takes::Headers(_) => Written::List(vec!["other".into()]),
                 Takes::Tokens(_) => {
                     let token = serde_json::json!({"name": "a", "hash": "b", "scopes": ["read"]});
                     Written::Records(serde_json::json!([token]))

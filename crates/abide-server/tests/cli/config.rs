@@ -28,10 +28,13 @@ fn check_shows_what_is_set_and_the_environment_wins_over_the_file() {
 fn a_wrong_file_is_told_problem_by_problem() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("abide.toml");
-    write(&file, "[residency]\nidel = \"1m\"\n[http]\nallow = [\"not a host!\"]\n[telemetry]\n");
+    write(
+        &file,
+        "[residency]\nidel = \"1m\"\n[http]\nallow = [\"not a host!\"]\n[telemetry]\nurl = 7\n",
+    );
     let said = refusal(&["config", "check", path(&file)]);
     assert!(said.contains("abide.toml:2:1") && said.contains("residency.idle"), "{said}");
-    assert!(said.contains("[telemetry] is not there yet"), "{said}");
+    assert!(said.contains("abide.toml:6:7: telemetry.url"), "{said}");
     write(&file, "[http]\nallow = [\"not a host!\"]\n");
     assert!(refusal(&["config", "check", path(&file)]).contains("not a host!"));
     assert!(refusal(&["serve", "--config", path(&file)]).contains("not a host!"));

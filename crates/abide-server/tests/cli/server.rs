@@ -108,6 +108,13 @@ impl Server {
         program().args(arguments).env("ABIDE_URL", &self.url).output().unwrap()
     }
 
+    /// A command of somebody whose work belongs to a trace.
+    pub(crate) fn abide_within(&self, trace: &str, arguments: &[&str]) -> Output {
+        let mut command = program();
+        command.args(arguments).env("ABIDE_URL", &self.url).env("TRACEPARENT", trace);
+        command.output().unwrap()
+    }
+
     /// What a command wrote, having succeeded.
     #[track_caller]
     pub(crate) fn told(&self, arguments: &[&str]) -> String {

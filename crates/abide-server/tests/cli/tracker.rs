@@ -1,51 +1,21 @@
 //! `[tracker]` in the configuration of `abide serve`.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+use std::sync::mpsc::Receiver;
 
 use serde_json::Value;
 
 use crate::program::{path, refusal};
+use crate::receiver::{Call, receiver};
 use crate::server::{GREET, Place, Server, write};
 
-/// Takes batches and hands their events on.
-fn sink() -> (String, Receiver<Value>) {
-    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/events", socket.local_addr().unwrap());
-    let (told, events) = channel();
-    thread::spawn(move || {
-        for stream in socket.incoming() {
-            let told = told.clone();
-            thread::spawn(move || serve(&stream.unwrap(), &told));
-        }
-    });
-    (url, events)
-}
-
-fn serve(stream: &TcpStream, told: &Sender<Value>) {
-    let mut reader = BufReader::new(stream);
-    let mut length = 0;
-    let mut line = String::new();
-    while reader.read_line(&mut line).is_ok_and(|read| read > 0) {
-        let header = line.trim_end().to_ascii_lowercase();
-        line.clear();
-        if let Some(given) = header.strip_prefix("content-length: ") {
-            length = given.parse().unwrap();
-        } else if header.starts_with("authorization: ") {
-            assert_eq!(header, "authorization: bearer hush");
-        } else if header.is_empty() {
-            let mut body = vec![0; length];
-            reader.read_exact(&mut body).unwrap();
-            let body: Value = serde_json::from_slice(&body).unwrap();
-            for event in body["events"].as_array().unwrap() {
-                let _ = told.send(event.clone());
-            }
-            let mut stream = stream;
-            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
-        }
-    }
+/// Every event that came so far, with the token that it must have come with.
+fn events(calls: &Receiver<Call>) -> Vec<Value> {
+    let of_call = |call: Call| {
+        assert_eq!(call.headers["authorization"], "Bearer hush");
+        let body: Value = serde_json::from_slice(&call.body).unwrap();
+        body["events"].as_array().unwrap().clone()
+    };
+    calls.try_iter().flat_map(of_call).collect()
 }
 
 fn served(place: &Place, url: &str) -> Server {
@@ -69,13 +39,13 @@ fn served(place: &Place, url: &str) -> Server {
 #[test]
 fn a_server_tells_its_sinks_everything_before_it_stops_and_goes_on_after_it() {
     let place = Place::with(&[GREET]);
-    let (url, events) = sink();
+    let (url, calls) = receiver();
     for name in ["g-1", "g-2"] {
         let server = served(&place, &url);
         server.told(&["start", "greet", "--id", name, "--input", "{\"name\": \"you\"}"]);
         server.told(&["result", name, "--wait"]);
         assert!(server.terminate().success());
-        let told: Vec<Value> = events.try_iter().collect();
+        let told = events(&calls);
         assert!(told.iter().all(|event| event["workflowId"] == name), "{told:?}");
         let types: Vec<_> = told.iter().map(|event| event["type"].as_str().unwrap()).collect();
         let expected = ["workflow.started", "step.started", "step.completed", "workflow.completed"];
