@@ -13,6 +13,7 @@ mod program;
 mod retry;
 mod serve;
 mod server;
+mod sinks;
 mod token;
 mod tools;
 mod tracker;

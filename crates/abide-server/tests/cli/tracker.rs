@@ -11,7 +11,7 @@ use crate::program::{path, refusal};
 use crate::server::{GREET, Place, Server, write};
 
 /// Takes batches and hands their events on.
-fn sink() -> (String, Receiver<Value>) {
+pub(crate) fn sink() -> (String, Receiver<Value>) {
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/events", socket.local_addr().unwrap());
     let (told, events) = channel();
@@ -49,11 +49,16 @@ fn serve(stream: &TcpStream, told: &Sender<Value>) {
 }
 
 fn served(place: &Place, url: &str) -> Server {
-    let config = place.at("abide.toml");
-    let text = format!(
+    let audit = format!(
         "[[tracker]]\nname = \"audit\"\nurl = {url:?}\naccessToken = \"hush\"\ndurable = true\n"
     );
-    write(&config, &text);
+    configured(place, &audit)
+}
+
+/// A server with this configuration.
+pub(crate) fn configured(place: &Place, text: &str) -> Server {
+    let config = place.at("abide.toml");
+    write(&config, text);
     let (store, flows) = (place.store(), place.at("flows"));
     Server::start(&[
         "--store",
