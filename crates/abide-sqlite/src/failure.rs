@@ -20,6 +20,13 @@ pub(crate) enum Trouble {
     Failed(rusqlite::Error),
 }
 
+impl Trouble {
+    /// Whether the disk or the file is to blame, and not what was asked.
+    pub(crate) fn is_of_the_file(&self) -> bool {
+        matches!(self, Self::Failed(_) | Self::Refused(Error::Corrupt { .. }))
+    }
+}
+
 impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
         Self::Refused(error)

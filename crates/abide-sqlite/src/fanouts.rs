@@ -57,6 +57,11 @@ impl Fanouts {
         self.open.is_empty()
     }
 
+    /// How many instances have an event to meet, one for each event.
+    pub(crate) fn left(&self) -> usize {
+        self.open.values().map(|fanout| fanout.left.len()).sum()
+    }
+
     /// Whether an event still has somebody to meet.
     pub(crate) fn contains(&self, seq: i64) -> bool {
         self.open.contains_key(&seq)

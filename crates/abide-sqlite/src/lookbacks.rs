@@ -30,6 +30,10 @@ impl Lookbacks {
         self.pending.first().copied()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.pending.len()
+    }
+
     pub(crate) fn contains(&self, wait: i64) -> bool {
         self.pending.contains(&wait)
     }

@@ -4,6 +4,7 @@
 //! committed before it began, so whoever got an answer from the writer reads what it was about.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use abide::Result;
@@ -13,9 +14,10 @@ use rusqlite::Connection;
 use crate::failure::Trouble;
 use crate::file;
 use crate::queue::Reply;
+use crate::stats::Counters;
 
 /// How many threads read. Reads are short and the machine has other things to do.
-const THREADS: usize = 2;
+pub(crate) const THREADS: usize = 2;
 
 /// Something to read.
 pub(crate) type Job = Box<dyn FnOnce(&Connection) + Send>;
@@ -23,10 +25,19 @@ pub(crate) type Job = Box<dyn FnOnce(&Connection) + Send>;
 /// A job that answers with what `read` found.
 pub(crate) fn job<T: Send + 'static>(
     reply: Reply<T>,
+    counters: &Arc<Counters>,
     read: impl FnOnce(&Connection) -> Result<T, Trouble> + Send + 'static,
 ) -> Job {
-    // An answer that nobody waits for any more is dropped.
-    Box::new(move |connection| drop(reply.send(read(connection).map_err(Into::into))))
+    let counters = Arc::clone(counters);
+    Box::new(move |connection| {
+        let found = read(connection).inspect_err(|trouble| {
+            if trouble.is_of_the_file() {
+                counters.read_failed();
+            }
+        });
+        // An answer that nobody waits for any more is dropped.
+        drop(reply.send(found.map_err(Into::into)));
+    })
 }
 
 /// Where jobs are handed in.
@@ -37,6 +48,11 @@ impl Readers {
     /// Hands in a job. Once the pool has stopped it is dropped, and with it its reply.
     pub(crate) fn read(&self, job: Job) {
         drop(self.0.send(Some(job)));
+    }
+
+    /// How many wait for a thread.
+    pub(crate) fn queued(&self) -> usize {
+        self.0.len()
     }
 }
 

@@ -26,7 +26,10 @@ pub(crate) struct Counters {
     commands: AtomicU64,
     rows: AtomicU64,
     scanned_waits: AtomicU64,
+    left_to_meet: AtomicU64,
+    looking_back: AtomicU64,
     failed: AtomicU64,
+    reads_failed: AtomicU64,
     totals: Totals,
     batches: Histogram,
     durations: Histogram,
@@ -39,7 +42,10 @@ impl Default for Counters {
             commands: AtomicU64::new(0),
             rows: AtomicU64::new(0),
             scanned_waits: AtomicU64::new(0),
+            left_to_meet: AtomicU64::new(0),
+            looking_back: AtomicU64::new(0),
             failed: AtomicU64::new(0),
+            reads_failed: AtomicU64::new(0),
             totals: Totals::default(),
             batches: Histogram::of_sizes(),
             durations: Histogram::of_times(),
@@ -59,17 +65,26 @@ impl Counters {
         self.failed.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// A read was refused.
+    pub(crate) fn read_failed(&self) {
+        self.reads_failed.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn add(&self, tally: &Tally) {
         self.totals.add(tally);
     }
 
-    pub(crate) fn figures(&self, queued: u64) -> Figures {
+    /// With what waits for the writer and for readers.
+    pub(crate) fn figures(&self, queued: u64, reads_queued: u64) -> Figures {
         let mut figures = Figures::of(self.totals.read());
         figures.batches = self.batches.read();
         figures.commits = self.durations.read();
         figures.failed = self.failed.load(Ordering::Relaxed);
-        figures.queued = queued;
+        figures.reads_failed = self.reads_failed.load(Ordering::Relaxed);
+        (figures.queued, figures.reads_queued) = (queued, reads_queued);
         figures.scanned_waits = self.scanned_waits.load(Ordering::Relaxed);
+        figures.left_to_meet = self.left_to_meet.load(Ordering::Relaxed);
+        figures.looking_back = self.looking_back.load(Ordering::Relaxed);
         figures
     }
 
@@ -81,6 +96,12 @@ impl Counters {
 
     pub(crate) fn note_scanned(&self, waits: u64) {
         self.scanned_waits.store(waits, Ordering::Relaxed);
+    }
+
+    /// What the writer has to do without being asked again.
+    pub(crate) fn note_left(&self, to_meet: u64, looking_back: u64) {
+        self.left_to_meet.store(to_meet, Ordering::Relaxed);
+        self.looking_back.store(looking_back, Ordering::Relaxed);
     }
 
     pub(crate) fn read(&self) -> Stats {

@@ -181,7 +181,8 @@ impl SqliteStore {
             return Box::pin(ready(Err(closed)));
         }
         let (reply, answer) = oneshot::channel();
-        self.inner.shared.readers.read(job(reply, read));
+        let Shared { readers, counters, .. } = &self.inner.shared;
+        readers.read(job(reply, counters, read));
         Box::pin(async move {
             let stopped = || Error::StoreClosed { reason: "a reader stopped".to_owned() };
             answer.await.unwrap_or_else(|_| Err(queue.closed().unwrap_or_else(stopped)))
@@ -287,9 +288,10 @@ impl Store for SqliteStore {
     }
 
     fn runnable(&self, after: InstanceKey, limit: usize) -> Answer<Vec<InstanceKey>> {
-        let claims = Arc::clone(&self.inner.shared.claims);
+        let Shared { claims, counters, .. } = &self.inner.shared;
+        let claims = Arc::clone(claims);
         self.write(|reply| {
-            Write::ReadAfter(job(reply, move |connection| {
+            Write::ReadAfter(job(reply, counters, move |connection| {
                 unclaimed(connection, &claims, after, limit)
             }))
         })
@@ -412,8 +414,8 @@ impl Store for SqliteStore {
     }
 
     fn figures(&self) -> Figures {
-        let Shared { counters, queue, .. } = &self.inner.shared;
-        counters.figures(queue.len() as u64)
+        let Shared { counters, queue, readers, .. } = &self.inner.shared;
+        counters.figures(queue.len() as u64, readers.queued() as u64)
     }
 }
 
@@ -436,3 +438,6 @@ fn unclaimed(
     found.truncate(limit);
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests;

@@ -208,6 +208,8 @@ impl Writer {
                     counters.stored(commands, took);
                 }
                 counters.note_scanned(self.caches.waiting.scanned() as u64);
+                let Caches { fanouts, lookbacks, .. } = &self.caches;
+                counters.note_left(fanouts.left() as u64, lookbacks.len() as u64);
                 self.tell(hints, rows > 0);
                 answers.drain(..).for_each(|answer| answer.send(&self.shared));
                 alone

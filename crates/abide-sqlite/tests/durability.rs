@@ -141,8 +141,10 @@ async fn damaged_rows_are_corrupt_and_concern_nobody_else() {
     let healthy = start(&store, "healthy").await;
     let sql = format!("UPDATE history SET entries = '[{{' WHERE instance = {}", damaged.0);
     store.execute_for_test(&sql).await.unwrap();
+    assert_eq!(store.figures().reads_failed, 0);
     let refused = store.history(&id("damaged"), 0, 10).await.unwrap_err();
     assert!(matches!(refused, Error::Corrupt { .. }), "{refused}");
+    assert_eq!(store.figures().reads_failed, 1);
     store.release(damaged, epoch);
     let refused = store.claim(damaged).await.unwrap_err();
     assert!(matches!(refused, Error::Corrupt { .. }), "{refused}");

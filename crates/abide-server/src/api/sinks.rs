@@ -125,7 +125,15 @@ async fn replay(
     Asked(FromRow { from_seq }): Asked<FromRow>,
 ) -> Result<Reply<SinkView>, ApiError> {
     let sink = durable(&app, &name, "replay")?;
-    sink.replay(i64::try_from(from_seq).unwrap_or(i64::MAX)).await?;
+    let from = i64::try_from(from_seq).unwrap_or(i64::MAX);
+    // From further on, what is recorded until then would never be told.
+    let head = app.engine().store().tail(i64::MAX, 0).await?.head;
+    if from > head + 1 {
+        let message =
+            format!("fromSeq: the history ends with row {head}, so {from} is not there yet");
+        return Err(ApiError::invalid(message));
+    }
+    sink.replay(from).await?;
     shown(sink).await
 }
 

@@ -88,7 +88,7 @@ impl<'a> Asked<'a> {
         self
     }
 
-    /// It carries an id, so that the server knows a second try.
+    /// A second try changes nothing: the server knows it by an id, or it sets something to the same again.
     pub(super) fn repeatable(mut self) -> Self {
         self.is_repeatable = true;
         self

@@ -18,6 +18,7 @@ mod register;
 mod screen;
 mod send;
 mod show;
+mod sinks;
 mod sse;
 mod start;
 mod subscriptions;
@@ -78,6 +79,8 @@ pub(crate) enum ClientCommand {
     Register(register::RegisterArgs),
     /// List the processes that run instances
     Nodes(nodes::NodesArgs),
+    /// List the sinks that are told what happens; pause, resume and replay them
+    Sinks(sinks::SinksArgs),
     /// Make tokens
     Token(token::TokenArgs),
 }
@@ -108,6 +111,7 @@ impl ClientCommand {
             Self::Workflows(args) => args.run().await,
             Self::Register(args) => args.run().await,
             Self::Nodes(args) => args.run().await,
+            Self::Sinks(args) => args.run().await,
             Self::Token(args) => args.run().await,
         }
     }

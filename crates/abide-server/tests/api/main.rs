@@ -11,6 +11,7 @@ mod control;
 mod definitions;
 mod events;
 mod examples;
+mod gauges;
 mod guard;
 mod hostile;
 mod instances;

@@ -18,10 +18,10 @@ async fn page(world: &World) -> String {
 }
 
 /// A page of metrics by name and labels.
-struct Scraped(BTreeMap<String, f64>);
+pub(crate) struct Scraped(BTreeMap<String, f64>);
 
 impl Scraped {
-    async fn of(world: &World) -> Self {
+    pub(crate) async fn of(world: &World) -> Self {
         let page = page(world).await;
         let samples = page.lines().filter(|line| !line.starts_with('#')).map(|line| {
             let (name, value) = line.rsplit_once(' ').unwrap();
@@ -30,8 +30,26 @@ impl Scraped {
         Self(samples.collect())
     }
 
+    /// Once a figure is what it should be: some follow what a client sees.
+    pub(crate) async fn once(world: &World, name: &str, is_right: impl Fn(f64) -> bool) -> Self {
+        let looks = async {
+            loop {
+                let shown = Self::of(world).await;
+                if shown.0.get(name).is_some_and(|value| is_right(*value)) {
+                    return shown;
+                }
+            }
+        };
+        let patience = std::time::Duration::from_secs(30);
+        tokio::time::timeout(patience, looks).await.unwrap_or_else(|_| panic!("{name} stays wrong"))
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     #[track_caller]
-    fn shows(&self, name: &str, expected: usize) {
+    pub(crate) fn shows(&self, name: &str, expected: usize) {
         let shown = self.0.get(name).unwrap_or_else(|| panic!("there is no {name}"));
         assert!((shown - expected as f64).abs() < 0.1, "{name} is {shown}, not {expected}");
     }
@@ -138,10 +156,16 @@ async fn figures_agree_with_the_history_after_a_mixed_run() {
         assert!(told(kind) > 0, "the run was to have some {kind}");
         shown.shows(name, told(kind));
     }
+    for name in ["abide_timer_lateness_seconds_count", "abide_commit_duration_seconds_count"] {
+        assert!(shown.0[name] > 0.5, "{name}");
+    }
+    let commands = shown.0["abide_commit_batch_size_sum"];
+    assert!(commands >= shown.0["abide_commit_batch_size_count"], "{commands}");
     let failed = entries.iter().map(|recorded| &recorded.entry);
     let failed = failed.filter(|e| e.entry == EntryKind::StepFailed && !e.will_retry).count();
     shown.shows("abide_steps_total{outcome=\"failed\"}", failed);
-    shown.shows("abide_store_errors_total", 0);
+    shown.shows("abide_store_errors_total{operation=\"write\"}", 0);
+    shown.shows("abide_store_errors_total{operation=\"read\"}", 0);
     agrees_with_the_store(&shown, engine).await;
 }
 
@@ -162,6 +186,8 @@ async fn agrees_with_the_store(shown: &Scraped, engine: &Engine) {
     shown.shows("abide_buffered_events", 2);
 }
 
+const SSE_READERS: &str = "abide_stream_readers{format=\"sse\"}";
+
 #[tokio::test]
 async fn whoever_reads_a_stream_is_counted_until_they_leave() {
     let world = World::with(&[APPROVE]).await;
@@ -171,10 +197,10 @@ async fn whoever_reads_a_stream_is_counted_until_they_leave() {
     let stream = format!("/instances/{id}/stream");
     let mut reader = Reader::of(world.request(Method::GET, &stream)).await;
     reader.event().await.unwrap();
-    Scraped::of(&world).await.shows("abide_sse_readers", 1);
+    Scraped::of(&world).await.shows(SSE_READERS, 1);
     world.post(format!("/instances/{id}/terminate"), serde_json::json!({})).await;
     reader.events().await;
-    Scraped::of(&world).await.shows("abide_sse_readers", 0);
+    Scraped::of(&world).await.shows(SSE_READERS, 0);
 }
 
 /// The names of all metrics of a page, without what a histogram adds.

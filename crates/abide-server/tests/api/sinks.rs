@@ -104,3 +104,17 @@ async fn what_can_not_be_done_to_a_sink_says_why() {
     let wrong = world.post("/sinks/kept/replay", json!({"fromSeq": -1})).await;
     wrong.refused(400, "VALIDATION_ERROR");
 }
+
+#[tokio::test]
+async fn a_replay_from_behind_the_end_is_refused_because_it_would_leave_things_out() {
+    let (world, counts) = tracked().await;
+    world.post("/workflows/w/instances?settle=30s", json!({})).await.with(201);
+    counts.reaches(4).await;
+    let head = world.app.engine().store().tail(i64::MAX, 0).await.unwrap().head;
+    let beyond = world.post("/sinks/kept/replay", json!({"fromSeq": head + 2})).await;
+    let said = beyond.refused(400, "VALIDATION_ERROR");
+    assert!(said.contains(&format!("row {head}")), "{said}");
+    world.post("/sinks/kept/replay", json!({"fromSeq": head + 1})).await.with(200);
+    world.post("/workflows/w/instances?settle=30s", json!({})).await.with(201);
+    counts.reaches(8).await;
+}

@@ -14,7 +14,7 @@ use crate::reader::{Reader, Seen};
 use crate::world::{World, answer};
 
 /// A piece, or the end of an attempt in an error.
-type Piece = Result<String, BoxError>;
+pub(crate) type Piece = Result<String, BoxError>;
 
 /// A workflow with one streaming step whose source is in the hands of the test: each attempt takes the next
 /// source.
@@ -47,13 +47,13 @@ fn talker(
 }
 
 /// A world with one talker, and the source of its first attempt.
-struct Talk {
-    world: World,
+pub(crate) struct Talk {
+    pub(crate) world: World,
     sources: mpsc::UnboundedSender<mpsc::UnboundedReceiver<Piece>>,
 }
 
 impl Talk {
-    async fn begun(step: &'static str) -> Self {
+    pub(crate) async fn begun(step: &'static str) -> Self {
         let mut sources = None;
         let world = World::coded(|builder| {
             let (builder, give) = talker(builder, "talk", step);
@@ -67,17 +67,17 @@ impl Talk {
     }
 
     /// What the next attempt reads.
-    fn source(&self) -> mpsc::UnboundedSender<Piece> {
+    pub(crate) fn source(&self) -> mpsc::UnboundedSender<Piece> {
         let (tell, source) = mpsc::unbounded_channel();
         self.sources.send(source).unwrap();
         tell
     }
 
-    async fn bytes(&self) -> Reader {
+    pub(crate) async fn bytes(&self) -> Reader {
         Reader::of(self.world.request(Method::GET, "/instances/t/steps/talk/stream")).await
     }
 
-    async fn events(&self, last: Option<&str>) -> Reader {
+    pub(crate) async fn events(&self, last: Option<&str>) -> Reader {
         let request = self.world.request(Method::GET, "/instances/t/steps/talk/stream");
         let request = request.header("accept", "text/event-stream");
         Reader::of(match last {
@@ -92,7 +92,7 @@ impl Talk {
     }
 }
 
-fn say(source: &mpsc::UnboundedSender<Piece>, text: &str) {
+pub(crate) fn say(source: &mpsc::UnboundedSender<Piece>, text: &str) {
     source.send(Ok(text.to_owned())).unwrap();
 }
 

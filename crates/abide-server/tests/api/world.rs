@@ -89,7 +89,7 @@ impl World {
         Self::on(Arc::clone(self.app.engine().store()), &[], |builder| builder, |_| {}).await
     }
 
-    async fn on(
+    pub(crate) async fn on(
         store: Arc<dyn Store>,
         documents: &[&str],
         code: impl FnOnce(Builder) -> Builder,

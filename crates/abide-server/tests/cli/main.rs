@@ -14,6 +14,7 @@ mod receiver;
 mod retry;
 mod serve;
 mod server;
+mod sinks;
 mod token;
 mod tools;
 mod traces;

@@ -14,24 +14,24 @@ pub(crate) struct Call {
     pub(crate) body: Vec<u8>,
 }
 
-/// Answers every request with an empty 200 and hands it on. Its address, without a path.
-pub(crate) fn receiver() -> (String, Receiver<Call>) {
+/// Answers every request with an empty 200 once it has handed on what was read of it. Its address, without a path.
+pub(crate) fn receiver<T: Send + 'static>(of: fn(Call) -> Vec<T>) -> (String, Receiver<T>) {
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", socket.local_addr().unwrap());
     let (told, calls) = channel();
     thread::spawn(move || {
         for stream in socket.incoming() {
             let told = told.clone();
-            thread::spawn(move || serve(&stream.unwrap(), &told));
+            thread::spawn(move || serve(&stream.unwrap(), of, &told));
         }
     });
     (url, calls)
 }
 
-fn serve(stream: &TcpStream, told: &Sender<Call>) {
+fn serve<T>(stream: &TcpStream, of: fn(Call) -> Vec<T>, told: &Sender<T>) {
     let mut reader = BufReader::new(stream);
     while let Some(call) = read(&mut reader) {
-        let _ = told.send(call);
+        of(call).into_iter().for_each(|read| drop(told.send(read)));
         let mut stream = stream;
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
     }

@@ -5,25 +5,30 @@ use std::sync::mpsc::Receiver;
 use serde_json::Value;
 
 use crate::program::{path, refusal};
-use crate::receiver::{Call, receiver};
+use crate::receiver::receiver;
 use crate::server::{GREET, Place, Server, write};
 
-/// Every event that came so far, with the token that it must have come with.
-fn events(calls: &Receiver<Call>) -> Vec<Value> {
-    let of_call = |call: Call| {
+/// Takes batches and hands their events on.
+pub(crate) fn sink() -> (String, Receiver<Value>) {
+    let (base, events) = receiver(|call| {
         assert_eq!(call.headers["authorization"], "Bearer hush");
         let body: Value = serde_json::from_slice(&call.body).unwrap();
         body["events"].as_array().unwrap().clone()
-    };
-    calls.try_iter().flat_map(of_call).collect()
+    });
+    (format!("{base}/events"), events)
 }
 
 fn served(place: &Place, url: &str) -> Server {
-    let config = place.at("abide.toml");
-    let text = format!(
+    let audit = format!(
         "[[tracker]]\nname = \"audit\"\nurl = {url:?}\naccessToken = \"hush\"\ndurable = true\n"
     );
-    write(&config, &text);
+    configured(place, &audit)
+}
+
+/// A server with this configuration.
+pub(crate) fn configured(place: &Place, text: &str) -> Server {
+    let config = place.at("abide.toml");
+    write(&config, text);
     let (store, flows) = (place.store(), place.at("flows"));
     Server::start(&[
         "--store",
@@ -39,13 +44,13 @@ fn served(place: &Place, url: &str) -> Server {
 #[test]
 fn a_server_tells_its_sinks_everything_before_it_stops_and_goes_on_after_it() {
     let place = Place::with(&[GREET]);
-    let (url, calls) = receiver();
+    let (url, events) = sink();
     for name in ["g-1", "g-2"] {
         let server = served(&place, &url);
         server.told(&["start", "greet", "--id", name, "--input", "{\"name\": \"you\"}"]);
         server.told(&["result", name, "--wait"]);
         assert!(server.terminate().success());
-        let told = events(&calls);
+        let told: Vec<Value> = events.try_iter().collect();
         assert!(told.iter().all(|event| event["workflowId"] == name), "{told:?}");
         let types: Vec<_> = told.iter().map(|event| event["type"].as_str().unwrap()).collect();
         let expected = ["workflow.started", "step.started", "step.completed", "workflow.completed"];

@@ -161,7 +161,7 @@ fn read_claimed(
     shared: &Shared,
 ) {
     let queue = std::sync::Arc::clone(&shared.queue);
-    shared.readers.read(job(reply, move |connection| {
+    shared.readers.read(job(reply, &shared.counters, move |connection| {
         let key = instance.key;
         match row::history_of_run(connection, &instance) {
             Ok(history) => Ok(Some(Claimed { instance, epoch, history })),

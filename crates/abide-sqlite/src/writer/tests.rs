@@ -73,6 +73,7 @@ async fn a_commit_that_changed_nothing_gives_claims_and_keys_back() {
     assert!(matches!(refused, Error::StoreUnavailable { .. }), "{refused}");
     store.fail_next_commit(ffi::SQLITE_FULL);
     assert!(store.start(vec![new("b")], IfExists::Error).await.is_err());
+    assert_eq!(store.figures().failed, 2);
 
     assert_eq!(end().await.unwrap(), Committed::Stored, "the claim was given back");
     let started = store.start(vec![new("b")], IfExists::Error).await.unwrap();

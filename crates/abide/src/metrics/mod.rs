@@ -29,8 +29,16 @@ pub struct Figures {
     pub commits: Distribution,
     /// Transactions that the disk or the file refused.
     pub failed: u64,
+    /// Reads that the disk or the file refused.
+    pub reads_failed: u64,
     /// Commands that wait to be stored.
     pub queued: u64,
+    /// Reads that wait for a reader.
+    pub reads_queued: u64,
+    /// Instances that a published event has yet to meet.
+    pub left_to_meet: u64,
+    /// Open waits that have not looked at everything they look back to.
+    pub looking_back: u64,
     /// Open waits whose filter is evaluated on every event that their pattern covers.
     pub scanned_waits: u64,
 }

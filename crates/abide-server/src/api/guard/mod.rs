@@ -49,6 +49,8 @@ pub(super) struct Guard {
     ready: OnceCell<Ready>,
     /// Places for requests that are served at once.
     room: Semaphore,
+    /// How many there are.
+    places: usize,
     pub(super) meter: Meter,
 }
 
@@ -59,8 +61,14 @@ pub(super) struct Ready {
 
 impl Guard {
     pub(super) fn new(settings: &Settings) -> Self {
-        let room = Semaphore::new(settings.max_requests.min(Semaphore::MAX_PERMITS));
-        Self { ready: OnceCell::new(), room, meter: Meter::default() }
+        let places = settings.max_requests.min(Semaphore::MAX_PERMITS);
+        let room = Semaphore::new(places);
+        Self { ready: OnceCell::new(), room, places, meter: Meter::default() }
+    }
+
+    /// How many requests have a place.
+    pub(super) fn under_way(&self) -> u64 {
+        (self.places - self.room.available_permits()) as u64
     }
 
     /// The tokens that are known.

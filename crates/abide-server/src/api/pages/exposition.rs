@@ -14,18 +14,23 @@ impl Exposition {
     }
 
     pub(super) fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
-        self.metric(name, "gauge", help, [(String::new(), value)]);
+        self.gauge_if_known(name, help, Some(value));
+    }
+
+    /// Without a sample when there is no value.
+    pub(super) fn gauge_if_known(&mut self, name: &str, help: &str, value: Option<impl Display>) {
+        self.metric(name, "gauge", help, value.map(|value| (String::new(), value)));
     }
 
     /// One sample for each value of a label.
-    pub(super) fn counters<const N: usize>(
+    pub(super) fn counters<'w>(
         &mut self,
         name: &str,
         help: &str,
         label: &str,
-        values: [(&str, u64); N],
+        values: impl IntoIterator<Item = (&'w str, u64)>,
     ) {
-        let samples = values.map(|(word, value)| (labelled(label, word), value));
+        let samples = values.into_iter().map(|(word, value)| (labelled(label, word), value));
         self.metric(name, "counter", help, samples);
     }
 
@@ -104,7 +109,9 @@ impl Exposition {
     }
 }
 
+/// Some words are a program's own, so that anything may be in them.
 fn labelled(label: &str, word: &str) -> String {
+    let word = word.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     format!("{{{label}=\"{word}\"}}")
 }
 
@@ -119,6 +126,13 @@ mod tests {
     use abide::metrics::Histogram;
 
     use super::*;
+
+    #[test]
+    fn labels_can_not_break_a_page() {
+        let mut page = Exposition::default();
+        page.gauges("x", "What it is.", "sink", [("a\"b\\c\nd", 1)]);
+        assert!(page.0.ends_with("\nx{sink=\"a\\\"b\\\\c\\nd\"} 1\n"), "{}", page.0);
+    }
 
     #[test]
     fn a_histogram_counts_up_to_each_bound_and_sums_in_seconds() {

@@ -3,27 +3,31 @@
 use abide::Status;
 use abide::history::EntryKind;
 use abide::metrics::{Census, Metrics, Tally};
+use abide_tracker::{SinkStatus, Tracker};
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
+use futures_util::future::join_all;
 
 use super::exposition::Exposition;
 use crate::api::app::App;
-use crate::api::error::ApiError;
 
 const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-pub(super) async fn metrics(State(app): State<App>) -> Result<impl IntoResponse, ApiError> {
-    let (metrics, census) = (app.engine().metrics(), app.engine().census().await?);
+pub(super) async fn metrics(State(app): State<App>) -> impl IntoResponse {
+    let (metrics, census) = (app.engine().metrics(), app.engine().census().await);
+    // A store that can't count may have failed, and then somebody wants to see the other figures.
+    let census = census.inspect_err(|error| tracing::warn!(%error, "the store can't be counted"));
     let mut page = Exposition::default();
     process(&mut page, &app);
-    kept(&mut page, &census);
+    kept(&mut page, census.as_ref().ok());
     instances(&mut page, &metrics.store.tally);
     events(&mut page, &metrics.store.tally);
     waiting(&mut page, &metrics);
     store(&mut page, &metrics);
+    sinks(&mut page, &told(&app).await);
     app.guard().meter.write(&mut page.0);
-    Ok(([(header::CONTENT_TYPE, MEDIA)], page.0))
+    ([(header::CONTENT_TYPE, MEDIA)], page.0)
 }
 
 fn process(page: &mut Exposition, app: &App) {
@@ -33,20 +37,23 @@ fn process(page: &mut Exposition, app: &App) {
     page.gauge("abide_uptime_seconds", "For how long it runs.", uptime);
     let workflows = app.engine().workflows().len();
     page.gauge("abide_workflows", "Workflows that are known.", workflows);
-    page.gauge(
-        "abide_sse_readers",
-        "Streams of server-sent events that somebody reads.",
-        app.readers().count(),
-    );
+    let (events, bytes) = (app.readers().events.count(), app.readers().bytes.count());
+    let formats = [("sse", events), ("bytes", bytes)];
+    page.gauges("abide_stream_readers", "Streams that somebody reads.", "format", formats);
+    let under_way = app.guard().under_way();
+    page.gauge("abide_http_requests_in_flight", "Requests that are worked on.", under_way);
 }
 
 /// What there is.
-fn kept(page: &mut Exposition, census: &Census) {
-    let by_status = Status::ALL.iter().map(|status| (status.as_str(), census.instances(*status)));
+fn kept(page: &mut Exposition, census: Option<&Census>) {
+    let by_status = census.into_iter().flat_map(|census| {
+        Status::ALL.iter().map(|status| (status.as_str(), census.instances(*status)))
+    });
     page.gauges("abide_instances", "Instances that are kept, by status.", "status", by_status);
-    page.gauge("abide_open_waits", "Waits that are open.", census.open_waits);
+    let waits = census.map(|census| census.open_waits);
+    page.gauge_if_known("abide_open_waits", "Waits that are open.", waits);
     let help = "What instances were sent and have not consumed.";
-    page.gauge("abide_buffered_events", help, census.buffered);
+    page.gauge_if_known("abide_buffered_events", help, census.map(|census| census.buffered));
 }
 
 /// What happened to instances and their steps.
@@ -120,7 +127,8 @@ fn waiting(page: &mut Exposition, metrics: &Metrics) {
     let help = "From what woke a workflow until it went on.";
     page.times_by("abide_wake_latency_seconds", help, "cause", causes);
     page.gauge("abide_resident_instances", "Instances in memory.", metrics.resident);
-    page.gauge("abide_loading_instances", "Instances being read from the store.", metrics.loading);
+    let help = "Instances that are read from the store or wait to be.";
+    page.gauge("abide_loading_instances", help, metrics.loading);
     page.gauge("abide_near_timers", "Timers in memory.", metrics.timers);
 }
 
@@ -128,8 +136,44 @@ fn store(page: &mut Exposition, metrics: &Metrics) {
     let store = &metrics.store;
     page.sizes("abide_commit_batch_size", "Commands stored together.", &store.batches);
     page.times("abide_commit_duration_seconds", "How long that took.", &store.commits);
-    page.counter("abide_store_errors_total", "Transactions that were refused.", store.failed);
-    page.gauge("abide_store_queue_depth", "Commands that wait to be stored.", store.queued);
+    let refused = [("write", store.failed), ("read", store.reads_failed)];
+    let help = "What the disk or the file refused.";
+    page.counters("abide_store_errors_total", help, "operation", refused);
+    let waiting = [("write", store.queued), ("read", store.reads_queued)];
+    let help = "What waits for the store.";
+    page.gauges("abide_store_queue_depth", help, "operation", waiting);
+    let help = "Instances that a published event has yet to meet.";
+    page.gauge("abide_fanout_backlog", help, store.left_to_meet);
+    let help = "Open waits that have not looked at everything they look back to.";
+    page.gauge("abide_lookback_backlog", help, store.looking_back);
     let help = "Open waits that every event of their type has to be compared with.";
     page.gauge("abide_scanned_waits", help, store.scanned_waits);
+}
+
+/// How those are doing who are told what happens.
+async fn told(app: &App) -> Vec<SinkStatus> {
+    let asked = app.settings().sinks.iter().map(Tracker::status);
+    let answers = join_all(asked).await.into_iter();
+    let known = answers.filter_map(|status| {
+        status.inspect_err(|error| tracing::warn!(%error, "a sink can't say how far it is")).ok()
+    });
+    known.collect()
+}
+
+fn sinks<'s>(page: &mut Exposition, sinks: &'s [SinkStatus]) {
+    let all = |of: fn(&SinkStatus) -> u64| sinks.iter().map(move |sink| (&*sink.name, of(sink)));
+    let help = "Events that a sink took.";
+    page.counters("abide_tracker_events_sent_total", help, "sink", all(|sink| sink.sent));
+    let help = "Events that a sink was not told and will not be.";
+    page.counters("abide_tracker_events_dropped_total", help, "sink", all(|sink| sink.dropped));
+    let help = "Events that wait to be sent to a sink.";
+    page.gauges("abide_tracker_pending_events", help, "sink", all(|sink| sink.pending as u64));
+    let lag = |sink: &'s SinkStatus| Some((&*sink.name, sink.lag?.cast_unsigned()));
+    let help = "Rows of the history that a durable sink has yet to be told.";
+    page.gauges("abide_tracker_lag_rows", help, "sink", sinks.iter().filter_map(lag));
+    let help = "Whether somebody stopped a sink.";
+    page.gauges("abide_tracker_paused", help, "sink", all(|sink| u64::from(sink.paused)));
+    let failing = all(|sink| u64::from(sink.last_error.is_some()));
+    let help = "Whether the last request to a sink failed.";
+    page.gauges("abide_tracker_failing", help, "sink", failing);
 }

@@ -41,7 +41,7 @@ pub(super) async fn stream(
     let handle = app.handle(&id)?;
     let instance = handle.instance().await?;
     if !as_events {
-        return Ok(lines(handle.streams()));
+        return Ok(lines(&app, handle.streams()));
     }
     let marks = match sse::last_event_id(&headers)? {
         Some(seen) => Marks::parse(seen)?,
@@ -86,7 +86,7 @@ fn events(frames: Frames, marks: Marks) -> impl Stream<Item = Event> + Send {
     })
 }
 
-fn lines(frames: Frames) -> Response {
+fn lines(app: &App, frames: Frames) -> Response {
     let lines = frames.map(|frame| {
         let Frame { step, kind, .. } = frame.map_err(io::Error::other)?;
         let said = match &kind {
@@ -97,7 +97,7 @@ fn lines(frames: Frames) -> Response {
         };
         Ok(Bytes::from(format!("{}:{said}\n", encoded(&step))))
     });
-    bytes::answer(lines)
+    bytes::answer(app, lines)
 }
 
 /// The name of a step as lines carry it: what would be taken for punctuation is encoded.

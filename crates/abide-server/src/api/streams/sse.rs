@@ -60,7 +60,7 @@ pub(super) fn nothing_more() -> Response {
 /// Answers with events as they come, and says that it is alive while none do.
 pub(super) fn answer(app: &App, events: impl Stream<Item = Event> + Send + 'static) -> Response {
     // Boxed once, and the same timer again and again: an idle reader costs little.
-    let (heartbeat, reader) = (app.settings().heartbeat, app.readers().one_more());
+    let (heartbeat, reader) = (app.settings().heartbeat, app.readers().events.one_more());
     let state = (Box::pin(events), reader);
     let events = stream::unfold(state, move |(mut events, reader)| async move {
         let piece = match tokio::time::timeout(heartbeat, events.next()).await {

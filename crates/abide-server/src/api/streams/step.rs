@@ -86,7 +86,7 @@ pub(super) async fn stream(
     }
     Ok(match as_events {
         true => sse::answer(&app, frames.filter_map(async |frame| Some(event(&frame.ok()?)))),
-        false => alone(frames),
+        false => alone(&app, frames),
     })
 }
 
@@ -132,7 +132,7 @@ fn event(frame: &Frame) -> Event {
 }
 
 /// The bytes alone. Whoever reads them can't be told that they are void but by an abnormal end.
-fn alone(frames: Readable) -> Response {
+fn alone(app: &App, frames: Readable) -> Response {
     let body = stream::unfold((frames, false), |(mut frames, has_given)| async move {
         loop {
             let broken = |why: String| Err(io::Error::other(why));
@@ -147,5 +147,5 @@ fn alone(frames: Readable) -> Response {
             return Some((piece, (frames, true)));
         }
     });
-    bytes::answer(body)
+    bytes::answer(app, body)
 }

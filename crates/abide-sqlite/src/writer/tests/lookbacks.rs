@@ -61,6 +61,7 @@ async fn a_look_back_goes_on_when_the_store_is_opened_again() {
     let pair = format!("event.payload.half === {}", (MANY - 2) / 2);
     reach(&store, claim, wants("pair", "pa*", Some(&pair))).await;
     reach(&store, claim, wants("other", "paid", Some(&pair))).await;
+    assert_eq!(store.figures().looking_back, 2);
     drop(store);
     assert_eq!(shop.count("SELECT count(*) FROM lookbacks"), 2);
     assert_eq!(shop.count("SELECT count(*) FROM event_paths WHERE done < upto"), 2);
@@ -70,6 +71,9 @@ async fn a_look_back_goes_on_when_the_store_is_opened_again() {
     assert_eq!(met_by(&store, "a").await, Some(format!("e{}", MANY - 1)));
     assert_eq!(met_by(&store, "pair").await, None, "a star is a part of a name here");
     assert_eq!(met_by(&store, "other").await, Some(format!("e{}", MANY - 2)));
+    // Whoever is answered finds the figures as of then.
+    publish(&store, "nobody", "last", 1).await;
+    assert_eq!(store.figures().looking_back, 0);
 }
 
 #[tokio::test]

@@ -56,10 +56,14 @@ async fn a_storm_meets_the_first_at_once_and_the_others_later() {
     storm(&store).await;
     let met = "SELECT count(*) FROM workflow_event_subscriptions WHERE status = 'fulfilled'";
     assert_eq!(shop.count(met), CHUNK as i64);
+    assert_eq!(store.figures().left_to_meet, (MANY - CHUNK) as u64);
     assert_eq!(publish(&store, "paid", "e1", 1).await.matched_count, MANY as u64);
     store.rest(false);
     shop.is_quiet().await;
     all_met_once(&shop, &store).await;
+    // Whoever is answered finds the figures as of then.
+    publish(&store, "paid", "e1", 1).await;
+    assert_eq!(store.figures().left_to_meet, 0);
 }
 
 #[tokio::test]
