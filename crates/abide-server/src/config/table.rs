@@ -16,7 +16,7 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("events", "The log of published events."),
     (
         "telemetry",
-        "Where traces go, by OTLP over HTTP ([metrics.md](metrics.md#traces)). What is not set is taken from `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS` and `OTEL_SERVICE_NAME`.",
+        "Where traces go, by OTLP over HTTP ([traces.md](traces.md)). What is not set is taken from `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS` and `OTEL_SERVICE_NAME`.",
     ),
     ("instances", "Instances that have ended."),
     ("payload", "Values that are stored."),
