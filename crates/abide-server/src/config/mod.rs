@@ -4,14 +4,17 @@
 
 mod check;
 mod file;
+mod fitness;
 #[cfg(test)]
 mod reference;
+mod secret;
 mod setting;
 mod sinks;
 mod table;
 mod variables;
 mod written;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use abide::Config;
@@ -19,9 +22,10 @@ use abide::meeting::BufferLimit;
 use abide_flow::{AddressRules, EnvironmentSecrets, Equipment, HttpSettings};
 use abide_server::Settings;
 use abide_sqlite::{Options, SqliteStore};
-use abide_tracker::{Tracker, TrackerConfig};
+use abide_tracker::Tracker;
 
 use crate::error::Error;
+use sinks::Sink;
 
 pub(crate) use check::{ConfigArgs, run};
 
@@ -38,7 +42,9 @@ pub(crate) struct Configuration {
     http_allow: Vec<String>,
     http_deny: Vec<String>,
     http_ca_files: Vec<String>,
-    sinks: Vec<TrackerConfig>,
+    sinks: Vec<Sink>,
+    /// Where settings were set: `abide.toml:4:9`, `ABIDE_SERVER_LISTEN`.
+    places: BTreeMap<&'static str, String>,
 }
 
 impl Default for Configuration {
@@ -55,6 +61,7 @@ impl Default for Configuration {
             http_deny: Vec::new(),
             http_ca_files: Vec::new(),
             sinks: Vec::new(),
+            places: BTreeMap::new(),
         }
     }
 }
