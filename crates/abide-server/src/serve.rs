@@ -89,3 +89,36 @@ fn tell_ready(host: &Host, set: &Configuration) {
         tracing::info!(url, store, workflows, "listening");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn served(arguments: &[&str]) -> Configuration {
+        let all = ["abide", "serve"].iter().chain(arguments);
+        let Command::Serve(args) = Cli::try_parse_from(all).unwrap().command else {
+            panic!("it is another command")
+        };
+        args.configuration().unwrap()
+    }
+
+    /// Each of these is in the table of `docs/configuration.md`.
+    #[test]
+    fn flags_win_over_the_file_and_paths_are_added_to_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("abide.toml");
+        let text =
+            "[server]\nlisten = 'a:1'\ninsecure = false\nworkflows = ['w']\n[store]\nurl = 'x'\n";
+        std::fs::write(&file, text).unwrap();
+        let config = ["--config", file.to_str().unwrap()];
+        let set = served(&config);
+        assert_eq!((set.listen.as_str(), set.store.as_str()), ("a:1", "x"));
+        let flags = ["--listen", "b:2", "--store", "y", "--insecure", "v"];
+        let set = served(&[&config[..], &flags].concat());
+        assert_eq!((set.listen.as_str(), set.store.as_str()), ("b:2", "y"));
+        assert_eq!((set.server.insecure, set.workflows), (true, vec!["w".into(), "v".into()]));
+    }
+}

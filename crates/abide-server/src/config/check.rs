@@ -38,6 +38,10 @@ pub(crate) fn run(args: &ConfigArgs) -> Result<(), Error> {
     let ConfigCommand::Check(CheckArgs { file, json }) = &args.command;
     let mut set = Configuration::load(file.as_deref())?;
     // What is only looked at when it is used must be fine as well.
+    let unfit = set.unfit();
+    if !unfit.is_empty() {
+        return Err(Error::Configuration(unfit.join("\n")));
+    }
     set.equipment()?;
     set.trackers()?;
     let shown = if *json { as_json(&mut set) } else { as_toml(&mut set) };
@@ -56,14 +60,19 @@ fn as_toml(set: &mut Configuration) -> String {
         }
     }
     for sink in &set.sinks {
-        // With secrets, so that they are not shown.
-        text += &format!(
-            "\n# [[tracker]] {:?}{}\n",
-            sink.name,
-            if sink.durable { ", durable" } else { "" }
-        );
+        text += "\n[[tracker]]\n";
+        for (key, value, default) in sink.shown() {
+            let mark = default.filter(|default| *default != value);
+            let mark = mark.map_or_else(String::new, |default| format!("  # not {default}"));
+            text += &format!("{key} = {value}{mark}\n");
+        }
     }
     text
+}
+
+/// What is shown as TOML is JSON as well, but for lists of tables.
+fn json_of(shown: &str) -> Value {
+    serde_json::from_str(shown).unwrap_or_else(|_| Value::String(shown.to_owned()))
 }
 
 fn as_json(set: &mut Configuration) -> String {
@@ -72,16 +81,18 @@ fn as_json(set: &mut Configuration) -> String {
         .iter()
         .map(|setting| {
             let (value, default) = (setting.takes.show(set), setting.takes.show(&mut shipped));
-            let read = |text: &str| {
-                serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
-            };
             let (takes, about) = (setting.takes.wanted(), setting.about);
-            let (value, default) = (read(&value), read(&default));
+            let (value, default) = (json_of(&value), json_of(&default));
             let one = json!({ "value": value, "default": default, "takes": takes, "about": about });
             (setting.name.to_owned(), one)
         })
         .collect();
-    format!("{}\n", json!({ "settings": settings }))
+    let trackers = set.sinks.iter().map(|sink| {
+        let keys = sink.shown().into_iter();
+        keys.map(|(key, value, _)| (key.to_owned(), json_of(&value))).collect::<Map<_, _>>()
+    });
+    let trackers: Vec<_> = trackers.collect();
+    format!("{}\n", json!({ "settings": settings, "trackers": trackers }))
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::sinks;
+use super::setting::Setting;
+use super::sinks::{self, Wrong};
 use super::table::{SETTINGS, TABLES, find};
 use super::written::Written;
 use super::{Configuration, environment};
@@ -18,18 +19,38 @@ use crate::error::Error;
 pub(super) fn read(file: &Path, into: &mut Configuration) -> Result<(), Error> {
     let shown = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(Error::io(shown.as_str()))?;
-    let problems = apply(&text, into);
+    let problems = apply(&shown, &text, into);
     if problems.is_empty() {
         return Ok(());
     }
+    let text = without_secrets(&text, &problems);
     Err(Error::Configuration(report(&shown, &text, &problems).trim_end().to_owned()))
 }
 
+/// The text with what may be told of it: a line is shown as it is when it sets something that is no
+/// secret. A misspelt key or a missing quote may be one's.
+fn without_secrets(text: &str, problems: &[Problem]) -> String {
+    let is_open = |line: usize| {
+        let at_line = problems.iter().filter(|problem| problem.position.line == line);
+        let is_no_secret = |p: &Problem| find(&p.path).is_some_and(|it| !it.takes.is_secret());
+        at_line.clone().count() > 0 && at_line.into_iter().all(is_no_secret)
+    };
+    let lines = text.lines().enumerate().map(|(index, line)| {
+        let (key, value) = line.split_once('=').map_or((line, ""), |(key, _)| (key, "= …"));
+        match line.trim_start().starts_with('[') || is_open(index + 1) {
+            true => format!("{line}\n"),
+            false if value.is_empty() => "…\n".to_owned(),
+            false => format!("{key}{value}\n"),
+        }
+    });
+    lines.collect()
+}
+
 /// Sets what a text sets; answers everything that is wrong with it.
-fn apply(text: &str, into: &mut Configuration) -> Vec<Problem> {
+fn apply(file: &str, text: &str, into: &mut Configuration) -> Vec<Problem> {
     match DeTable::parse(text) {
         Ok(table) => {
-            let mut reading = Reading { text, into, problems: Vec::new() };
+            let mut reading = Reading { file, text, into, problems: Vec::new() };
             reading.table("", table.get_ref());
             reading.problems
         }
@@ -41,6 +62,7 @@ fn apply(text: &str, into: &mut Configuration) -> Vec<Problem> {
 }
 
 struct Reading<'r> {
+    file: &'r str,
     text: &'r str,
     into: &'r mut Configuration,
     problems: Vec<Problem>,
@@ -53,21 +75,9 @@ impl Reading<'_> {
             let name = format!("{prefix}{}", key.get_ref());
             let inside = format!("{name}.");
             if name == "tracker" {
-                let read = json(value.get_ref()).and_then(|read| sinks::read(read, &environment));
-                match read {
-                    Ok(sinks) => self.into.sinks = sinks,
-                    Err(wrong) => self.problem(at, name, format!("tracker: {wrong}"), None),
-                }
+                self.trackers(at, value.get_ref());
             } else if let Some(setting) = find(&name) {
-                let set = written(value).and_then(|written| setting.takes.set(self.into, &written));
-                if let Err(wrong) = set {
-                    self.problem(
-                        value.span().start,
-                        name.clone(),
-                        format!("{name}: {wrong}"),
-                        None,
-                    );
-                }
+                self.set(setting, value);
             } else if let DeValue::Table(inner) = value.get_ref()
                 && SETTINGS.iter().any(|setting| setting.name.starts_with(&inside))
             {
@@ -75,6 +85,28 @@ impl Reading<'_> {
             } else {
                 self.unknown(at, name, prefix);
             }
+        }
+    }
+
+    fn trackers(&mut self, at: usize, value: &DeValue<'_>) {
+        match sinks::read(at, value, &environment) {
+            Ok(sinks) => self.into.sinks = sinks,
+            Err(wrong) => wrong.into_iter().for_each(|Wrong { at, path, message, hint }| {
+                self.problem(at, path, message, hint);
+            }),
+        }
+    }
+
+    fn set(&mut self, setting: &'static Setting, value: &Spanned<DeValue<'_>>) {
+        let (name, at) = (setting.name, value.span().start);
+        let set = written(value).and_then(|written| setting.takes.set(self.into, &written));
+        match set {
+            Ok(()) => {
+                let Position { line, column } = position(self.text, at);
+                let place = format!("{}:{line}:{column}", self.file);
+                self.into.places.insert(name, place);
+            }
+            Err(wrong) => self.problem(at, name.to_owned(), format!("{name}: {wrong}"), None),
         }
     }
 
@@ -107,15 +139,19 @@ impl Reading<'_> {
 }
 
 fn problem(text: &str, at: usize, path: String, message: String, hint: Option<String>) -> Problem {
+    Problem { position: position(text, at), path, message, hint }
+}
+
+fn position(text: &str, at: usize) -> Position {
     let before = text.get(..at).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |end| end + 1);
     let line = before.matches('\n').count() + 1;
     let column = before[line_start..].chars().count() + 1;
-    Problem { position: Position { line, column }, path, message, hint }
+    Position { line, column }
 }
 
 /// A value of TOML as any setting could take it.
-fn written(value: &Spanned<DeValue<'_>>) -> Result<Written, String> {
+pub(super) fn written(value: &Spanned<DeValue<'_>>) -> Result<Written, String> {
     match value.get_ref() {
         DeValue::String(text) => Ok(Written::Text(text.clone().into_owned())),
         DeValue::Boolean(flag) => Ok(Written::Flag(*flag)),
@@ -163,7 +199,7 @@ mod tests {
 
     fn read(text: &str) -> Result<Configuration, String> {
         let mut configuration = Configuration::default();
-        let problems = apply(text, &mut configuration);
+        let problems = apply("abide.toml", text, &mut configuration);
         if problems.is_empty() {
             Ok(configuration)
         } else {
@@ -190,7 +226,7 @@ mod tests {
         let tokens = read.unwrap().server.tokens;
         assert_eq!((tokens.len(), tokens[0].name.as_str()), (1, "ci"));
         let wrong =
-            super::apply("[server]\ntokens = [{ nam = \"x\" }]\n", &mut Configuration::default());
+            apply("f", "[server]\ntokens = [{ nam = \"x\" }]\n", &mut Configuration::default());
         assert!(wrong[0].message.contains("unknown field `nam`"), "{wrong:?}");
     }
 
@@ -198,11 +234,12 @@ mod tests {
     fn trackers_are_read_as_one_table_or_as_several() {
         let one = "[tracker]\nurl = \"http://a/\"\naccessToken = \"t\"\nbatch.maxSize = 7\ndurable = true\n";
         let sinks = read(one).unwrap().sinks;
-        assert_eq!((sinks.len(), sinks[0].max_size, sinks[0].durable), (1, 7, true));
+        let shown = sinks[0].shown();
+        assert_eq!((sinks.len(), shown[4].0, shown[4].1.as_str()), (1, "batch.maxSize", "7"));
         let table = "[[tracker]]\nurl = \"http://a/\"\naccessToken = \"t\"\n";
         assert_eq!(read(&table.repeat(2)).unwrap().trackers().unwrap().len(), 2);
         let wrong = read("[server]\ndrain = \"1s\"\n[tracker]\nurl = \"x\"\n").unwrap_err();
-        assert!(wrong.starts_with("3:2: tracker: missing field `accessToken`"), "{wrong}");
+        assert!(wrong.starts_with("3:2: tracker.accessToken: it must be there"), "{wrong}");
     }
 
     #[test]
@@ -215,6 +252,34 @@ mod tests {
             "5:2: there is no setting `residnecy`; did you mean `[residency]`?",
         ] {
             assert!(wrong.contains(part), "{part} is not in\n{wrong}");
+        }
+    }
+
+    #[test]
+    fn lines_that_may_hold_a_secret_are_not_repeated() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("abide.toml");
+        for (text, place, shown) in [
+            ("[tracker]\naccesToken = \"hush\"\n", ":2:1: there is", "2 | accesToken = …"),
+            (
+                "[tracker]\nsigningSecret = \"hush!\"\nurl = 'http://a/'\naccessToken = 'x'",
+                ":2:17: ",
+                "",
+            ),
+            ("[tracker]\naccessToken = \"hush\n", ":2:", "2 | accessToken = …"),
+            ("[tracker]\naccessToken = \"\"\"\nhush\n", ":", ""),
+            (
+                "[telemetry]\nheaders = {a = \"hush\"}\n",
+                ":2:11: telemetry.headers",
+                "2 | headers = …",
+            ),
+            ("accessToken = \"hush\"\n", ":1:1: there is no setting", "1 | accessToken = …"),
+            ("[server]\ndrain = \"soon\"\n", ":2:9: server.drain", "2 | drain = \"soon\""),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let said = super::read(&file, &mut Configuration::default()).unwrap_err().to_string();
+            assert!(said.contains(place) && said.contains(shown), "{said}");
+            assert!(!said.contains("hush"), "{said}");
         }
     }
 

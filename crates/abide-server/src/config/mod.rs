@@ -4,8 +4,10 @@
 
 mod check;
 mod file;
+mod fitness;
 #[cfg(test)]
 mod reference;
+mod secret;
 mod setting;
 mod sinks;
 mod table;
@@ -13,6 +15,7 @@ mod telemetry;
 mod variables;
 mod written;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use abide::Config;
@@ -20,12 +23,13 @@ use abide::meeting::BufferLimit;
 use abide_flow::{AddressRules, EnvironmentSecrets, Equipment, HttpSettings};
 use abide_server::Settings;
 use abide_sqlite::{Options, SqliteStore};
-use abide_tracker::{Tracker, TrackerConfig};
+use abide_tracker::Tracker;
 
 use crate::error::Error;
+use sinks::Sink;
+use telemetry::Telemetry;
 
 pub(crate) use check::{ConfigArgs, run};
-use telemetry::Telemetry;
 
 /// Everything that can be set.
 #[derive(Clone, Debug)]
@@ -40,8 +44,10 @@ pub(crate) struct Configuration {
     http_allow: Vec<String>,
     http_deny: Vec<String>,
     http_ca_files: Vec<String>,
-    sinks: Vec<TrackerConfig>,
+    sinks: Vec<Sink>,
     telemetry: Telemetry,
+    /// Where settings were set: `abide.toml:4:9`, `ABIDE_SERVER_LISTEN`.
+    places: BTreeMap<&'static str, String>,
 }
 
 impl Default for Configuration {
@@ -59,6 +65,7 @@ impl Default for Configuration {
             http_ca_files: Vec::new(),
             sinks: Vec::new(),
             telemetry: Telemetry::default(),
+            places: BTreeMap::new(),
         }
     }
 }

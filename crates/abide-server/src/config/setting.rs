@@ -6,6 +6,7 @@ use std::time::Duration;
 use abide_server::ConfiguredToken;
 
 use super::Configuration;
+use super::secret::without_secrets;
 use super::telemetry::show_headers;
 use super::written::{NONE, Written, show_bytes, show_duration, show_tokens};
 
@@ -34,7 +35,7 @@ pub(super) enum Takes {
     CountOrNone(At<Option<u64>>),
     Flag(At<bool>),
     Text(At<String>),
-    TextOrNone(At<Option<String>>),
+    AddressOrNone(At<Option<String>>),
     List(At<Vec<String>>),
     /// A list whose items hold secrets.
     Headers(At<Vec<String>>),
@@ -53,10 +54,15 @@ impl Takes {
             Self::CountOrNone(_) => "number or `\"none\"`",
             Self::Flag(_) => "`true` or `false`",
             Self::Text(_) => "text",
-            Self::TextOrNone(_) => "text or `\"none\"`",
+            Self::AddressOrNone(_) => "address or `\"none\"`",
             Self::List(_) | Self::Headers(_) => "list of texts",
             Self::Tokens(_) => "list of `{name, hash, scopes}`",
         }
+    }
+
+    /// Whether what is written may not be repeated.
+    pub(super) fn is_secret(self) -> bool {
+        matches!(self, Self::Headers(_))
     }
 
     /// Sets it.
@@ -73,7 +79,7 @@ impl Takes {
             Self::CountOrNone(at) => *at(to) = or_none(written, Written::count)?,
             Self::Flag(at) => *at(to) = written.flag()?,
             Self::Text(at) => *at(to) = written.text()?,
-            Self::TextOrNone(at) => *at(to) = or_none(written, Written::text)?,
+            Self::AddressOrNone(at) => *at(to) = or_none(written, Written::text)?,
             Self::List(at) | Self::Headers(at) => *at(to) = written.list()?,
             Self::Tokens(at) => *at(to) = written.tokens()?,
         }
@@ -95,7 +101,10 @@ impl Takes {
             Self::CountOrNone(at) => at(of).map_or_else(none, |it| it.to_string()),
             Self::Flag(at) => at(of).to_string(),
             Self::Text(at) => format!("{:?}", at(of)),
-            Self::TextOrNone(at) => at(of).clone().map_or_else(none, quoted),
+            Self::AddressOrNone(at) => {
+                let shown = at(of).as_deref().map(without_secrets);
+                shown.map_or_else(none, quoted)
+            }
             Self::List(at) => format!("{:?}", at(of)),
             Self::Headers(at) => show_headers(at(of)),
             Self::Tokens(at) => show_tokens(at(of)),

@@ -1,188 +1,272 @@
 //! `[tracker]` and `[[tracker]]`: sinks that are told what happens.
+//!
+//! One table ([`KEYS`]) drives reading and showing, as `table.rs` does for everything else. Secrets are
+//! known by where they came from, so that showing a sink can't show them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use abide::expr::nearest;
 use abide_tracker::{OtlpConfig, Tracker, TrackerConfig, Types};
-use serde::Deserialize;
-use serde_json::Value;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
+use super::file::written;
+use super::secret::{Environment, Secret, without_secrets};
+use super::written::Written;
 use crate::error::Error;
 
-/// What stands before the name of a variable of the environment.
-const FROM_ENVIRONMENT: &str = "env:";
-
-/// A table as it is written. What is left out is as shipped.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Table {
-    url: String,
-    access_token: String,
-    name: Option<String>,
-    types: Option<Types>,
-    #[serde(default)]
-    batch: Batch,
-    #[serde(default)]
-    retry: Retry,
-    timeout_ms: Option<u64>,
-    shutdown_timeout_ms: Option<u64>,
-    #[serde(default)]
-    durable: bool,
-    signing_secret: Option<String>,
+/// A sink as it was set. What was left out is as shipped.
+#[derive(Clone, Debug)]
+pub(super) struct Sink {
+    config: TrackerConfig,
+    access_token: Secret,
+    signing_secret: Secret,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Batch {
-    max_size: Option<usize>,
-    max_wait_ms: Option<u64>,
+/// Something that is wrong with a sink, and where.
+pub(super) struct Wrong {
+    pub(super) at: usize,
+    /// `tracker.batch.maxSize`.
+    pub(super) path: String,
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Retry {
-    max_attempts: Option<u32>,
-    initial_delay_ms: Option<u64>,
-    max_delay_ms: Option<u64>,
+/// Where a value lives.
+type At<T> = fn(&mut Sink) -> &mut T;
+
+enum Takes {
+    Text(At<String>),
+    Secret(At<Secret>),
+    Types(At<Types>),
+    Ms(At<Duration>),
+    Count(At<usize>),
+    Small(At<u32>),
+    Flag(At<bool>),
 }
 
-/// Where variables of the environment come from.
-pub(super) type Environment<'e> = &'e dyn Fn(&str) -> Option<String>;
+/// Everything that can be set, in the order of the docs.
+const KEYS: &[(&str, Takes)] = &[
+    ("name", Takes::Text(|sink| &mut sink.config.name)),
+    ("url", Takes::Text(|sink| &mut sink.config.url)),
+    ("accessToken", Takes::Secret(|sink| &mut sink.access_token)),
+    ("types", Takes::Types(|sink| &mut sink.config.types)),
+    ("batch.maxSize", Takes::Count(|sink| &mut sink.config.max_size)),
+    ("batch.maxWaitMs", Takes::Ms(|sink| &mut sink.config.max_wait)),
+    ("retry.maxAttempts", Takes::Small(|sink| &mut sink.config.retry_max_attempts)),
+    ("retry.initialDelayMs", Takes::Ms(|sink| &mut sink.config.retry_initial_delay)),
+    ("retry.maxDelayMs", Takes::Ms(|sink| &mut sink.config.retry_max_delay)),
+    ("timeoutMs", Takes::Ms(|sink| &mut sink.config.timeout)),
+    ("shutdownTimeoutMs", Takes::Ms(|sink| &mut sink.config.shutdown_timeout)),
+    ("durable", Takes::Flag(|sink| &mut sink.config.durable)),
+    ("signingSecret", Takes::Secret(|sink| &mut sink.signing_secret)),
+];
 
-/// Reads one table, or several.
+/// Those that have no default.
+const NEEDED: &[&str] = &["url", "accessToken"];
+
+impl Takes {
+    fn set(
+        &self,
+        to: &mut Sink,
+        written: &Written,
+        environment: Environment<'_>,
+    ) -> Result<(), String> {
+        let too_large = |_| "it is too large".to_owned();
+        match self {
+            Self::Text(at) => *at(to) = written.text()?,
+            Self::Secret(at) => *at(to) = Secret::read(written.text()?, environment)?,
+            Self::Types(at) => *at(to) = types(&written.text()?)?,
+            Self::Ms(at) => *at(to) = Duration::from_millis(written.count()?),
+            Self::Count(at) => *at(to) = written.count()?.try_into().map_err(too_large)?,
+            Self::Small(at) => *at(to) = written.count()?.try_into().map_err(too_large)?,
+            Self::Flag(at) => *at(to) = written.flag()?,
+        }
+        Ok(())
+    }
+
+    /// What it is set to, as TOML that is JSON as well. None when there is nothing.
+    fn show(&self, of: &mut Sink) -> Option<String> {
+        let quoted = |text: &str| format!("{text:?}");
+        Some(match self {
+            Self::Text(at) => quoted(&without_secrets(at(of))),
+            Self::Secret(at) => quoted(at(of).shown()?),
+            Self::Types(at) => quoted(word(*at(of))),
+            Self::Ms(at) => at(of).as_millis().to_string(),
+            Self::Count(at) => at(of).to_string(),
+            Self::Small(at) => at(of).to_string(),
+            Self::Flag(at) => at(of).to_string(),
+        })
+    }
+}
+
+fn types(text: &str) -> Result<Types, String> {
+    let known = [Types::Default, Types::All];
+    let found = known.into_iter().find(|types| word(*types) == text);
+    found.ok_or_else(|| "it must be \"default\" or \"all\"".to_owned())
+}
+
+fn word(types: Types) -> &'static str {
+    match types {
+        Types::Default => "default",
+        Types::All => "all",
+        Types::Spans => "spans",
+    }
+}
+
+impl Sink {
+    fn nth(index: usize) -> Self {
+        let mut config = TrackerConfig::new("", "");
+        if index > 0 {
+            config.name = format!("{}-{}", config.name, index + 1);
+        }
+        Self { config, access_token: Secret::default(), signing_secret: Secret::default() }
+    }
+
+    /// As the tracker takes it.
+    fn config(&self) -> TrackerConfig {
+        TrackerConfig {
+            access_token: self.access_token.value().unwrap_or_default().to_owned(),
+            signing_secret: self.signing_secret.value().map(str::to_owned),
+            ..self.config.clone()
+        }
+    }
+
+    /// Every key with its value and what it is as shipped; secrets only by where they come from.
+    pub(super) fn shown(&self) -> Vec<(&'static str, String, Option<String>)> {
+        let (mut sink, mut shipped) = (self.clone(), Self::nth(0));
+        let keys = KEYS.iter().filter_map(|(key, takes)| {
+            let default = takes.show(&mut shipped).filter(|_| !NEEDED.contains(key));
+            Some((*key, takes.show(&mut sink)?, default))
+        });
+        keys.collect()
+    }
+}
+
+/// Reads one table, or several. `at` is where they are named.
 pub(super) fn read(
-    written: Value,
+    at: usize,
+    value: &DeValue<'_>,
     environment: Environment<'_>,
-) -> Result<Vec<TrackerConfig>, String> {
-    let tables = match written {
-        Value::Array(tables) => tables,
-        table => vec![table],
+) -> Result<Vec<Sink>, Vec<Wrong>> {
+    let tables: Vec<(usize, &DeValue<'_>)> = match value {
+        DeValue::Array(tables) => {
+            tables.iter().map(|table| (table.span().start, table.get_ref())).collect()
+        }
+        table => vec![(at, table)],
     };
-    let mut sinks = Vec::new();
-    for (index, table) in tables.into_iter().enumerate() {
-        let table: Table = serde_json::from_value(table).map_err(|wrong| wrong.to_string())?;
-        let sink = sink(table, index, environment)?;
-        Tracker::new(sink.clone()).map_err(|wrong| wrong.to_string())?;
-        sinks.push(sink);
+    let (mut sinks, mut wrong): (Vec<Sink>, Vec<Wrong>) = (Vec::new(), Vec::new());
+    for (index, (at, table)) in tables.into_iter().enumerate() {
+        let mut reading =
+            Reading { sink: Sink::nth(index), places: Vec::new(), wrong: Vec::new(), environment };
+        match table {
+            DeValue::Table(table) => reading.table("", table),
+            other => {
+                let message = format!("tracker: it must be a table, not a {}", other.type_str());
+                reading.wrong(at, "", message, None);
+            }
+        }
+        reading.finish(at, &sinks);
+        wrong.append(&mut reading.wrong);
+        sinks.push(reading.sink);
     }
-    let names: BTreeSet<_> = sinks.iter().map(|sink| &sink.name).collect();
-    if names.len() < sinks.len() {
-        return Err("two sinks have the same name".to_owned());
-    }
-    Ok(sinks)
+    if wrong.is_empty() { Ok(sinks) } else { Err(wrong) }
 }
 
-fn sink(table: Table, index: usize, environment: Environment<'_>) -> Result<TrackerConfig, String> {
-    let shipped =
-        TrackerConfig::new(table.url, secret("accessToken", table.access_token, environment)?);
-    let name = match index {
-        0 => shipped.name.clone(),
-        _ => format!("{}-{}", shipped.name, index + 1),
-    };
-    let ms = |given: Option<u64>, shipped| given.map_or(shipped, Duration::from_millis);
-    let signing_secret =
-        table.signing_secret.map(|text| secret("signingSecret", text, environment));
-    Ok(TrackerConfig {
-        name: table.name.unwrap_or(name),
-        types: table.types.unwrap_or_default(),
-        max_size: table.batch.max_size.unwrap_or(shipped.max_size),
-        max_wait: ms(table.batch.max_wait_ms, shipped.max_wait),
-        retry_max_attempts: table.retry.max_attempts.unwrap_or(shipped.retry_max_attempts),
-        retry_initial_delay: ms(table.retry.initial_delay_ms, shipped.retry_initial_delay),
-        retry_max_delay: ms(table.retry.max_delay_ms, shipped.retry_max_delay),
-        timeout: ms(table.timeout_ms, shipped.timeout),
-        shutdown_timeout: ms(table.shutdown_timeout_ms, shipped.shutdown_timeout),
-        durable: table.durable,
-        signing_secret: signing_secret.transpose()?,
-        ..shipped
-    })
+struct Reading<'r> {
+    sink: Sink,
+    /// Where each key was set.
+    places: Vec<(&'static str, usize)>,
+    wrong: Vec<Wrong>,
+    environment: Environment<'r>,
 }
 
-/// A secret, or the variable that holds it.
-pub(super) fn secret(
-    key: &str,
-    written: String,
-    environment: Environment<'_>,
-) -> Result<String, String> {
-    let Some(name) = written.strip_prefix(FROM_ENVIRONMENT) else { return Ok(written) };
-    environment(name).ok_or_else(|| format!("{key}: there is no {name} in the environment"))
+impl Reading<'_> {
+    fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let name = format!("{prefix}{}", key.get_ref());
+            let inside = format!("{name}.");
+            if let Some((known, takes)) = KEYS.iter().find(|(known, _)| *known == name) {
+                self.places.push((known, value.span().start));
+                self.set(known, takes, value);
+            } else if let DeValue::Table(inner) = value.get_ref()
+                && KEYS.iter().any(|(known, _)| known.starts_with(&inside))
+            {
+                self.table(&inside, inner);
+            } else {
+                self.unknown(key.span().start, &name);
+            }
+        }
+    }
+
+    fn set(&mut self, key: &'static str, takes: &Takes, value: &Spanned<DeValue<'_>>) {
+        let set = written(value)
+            .and_then(|written| takes.set(&mut self.sink, &written, self.environment));
+        if let Err(why) = set {
+            self.wrong(value.span().start, key, format!("tracker.{key}: {why}"), None);
+        }
+    }
+
+    fn unknown(&mut self, at: usize, name: &str) {
+        let known: Vec<&str> = KEYS.iter().map(|(known, _)| *known).collect();
+        // Whoever forgets the table that a key is in still means it.
+        let last = known.iter().copied().find(|known| known.rsplit('.').next() == Some(name));
+        let hint = match last.or_else(|| nearest(name, known.iter().copied())) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {}", known.join(", ")),
+        };
+        self.wrong(at, name, format!("there is no setting `tracker.{name}`"), Some(hint));
+    }
+
+    /// What only shows when everything is read.
+    fn finish(&mut self, at: usize, before: &[Sink]) {
+        if !self.wrong.is_empty() {
+            return;
+        }
+        let is_set = |key: &str| self.places.iter().any(|(set, _)| *set == key);
+        let missing: Vec<_> = NEEDED.iter().filter(|key| !is_set(key)).collect();
+        for key in missing {
+            self.wrong(at, key, format!("tracker.{key}: it must be there"), None);
+        }
+        if !self.wrong.is_empty() {
+            return;
+        }
+        let name = &self.sink.config.name;
+        if before.iter().any(|sink| sink.config.name == *name) {
+            let message = format!("tracker.name: there is another sink {name:?}");
+            return self.wrong(self.place_of("name").unwrap_or(at), "name", message, None);
+        }
+        if let Err(abide::Error::Invalid { what, message }) = Tracker::new(self.sink.config()) {
+            let key = what.split(' ').next().unwrap_or_default().to_owned();
+            let at = self.place_of(&key).unwrap_or(at);
+            self.wrong(at, &key, format!("tracker.{key}: {message}"), None);
+        }
+    }
+
+    fn place_of(&self, key: &str) -> Option<usize> {
+        self.places.iter().find(|(set, _)| *set == key).map(|(_, at)| *at)
+    }
+
+    fn wrong(&mut self, at: usize, key: &str, message: String, hint: Option<String>) {
+        self.wrong.push(Wrong { at, path: format!("tracker.{key}"), message, hint });
+    }
 }
 
 /// The trackers of a configuration.
 pub(super) fn trackers(
-    sinks: &[TrackerConfig],
+    sinks: &[Sink],
     collector: Option<&OtlpConfig>,
 ) -> Result<Vec<Tracker>, Error> {
-    let made = sinks.iter().map(|sink| Tracker::new(sink.clone()));
-    let made: Vec<Tracker> =
-        made.chain(collector.map(Tracker::otlp)).collect::<abide::Result<_>>()?;
+    let made = sinks.iter().map(|sink| Tracker::new(sink.config()));
+    let made: Vec<_> = made.chain(collector.map(Tracker::otlp)).collect::<abide::Result<_>>()?;
     let names: BTreeSet<&str> = made.iter().map(Tracker::name).collect();
     if names.len() < made.len() {
-        return Err(Error::Configuration(
-            "a tracker is called as the collector is: otlp".to_owned(),
-        ));
+        let message = "the sink of [telemetry] is called otlp, and a [tracker] is too";
+        return Err(Error::Configuration(message.to_owned()));
     }
     Ok(made)
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn read_with(written: Value) -> Result<Vec<TrackerConfig>, String> {
-        read(written, &|name| (name == "TOKEN").then(|| "from outside".to_owned()))
-    }
-
-    #[test]
-    fn a_table_sets_what_it_names_and_the_rest_is_as_shipped() {
-        let least = read_with(json!({"url": "http://a/", "accessToken": "env:TOKEN"})).unwrap();
-        assert_eq!(least, [TrackerConfig::new("http://a/", "from outside")]);
-        let all = json!({
-            "url": "http://b/", "accessToken": "t", "name": "audit", "types": "all",
-            "batch": {"maxSize": 1, "maxWaitMs": 2},
-            "retry": {"maxAttempts": 3, "initialDelayMs": 4, "maxDelayMs": 5},
-            "timeoutMs": 6, "shutdownTimeoutMs": 7, "durable": true, "signingSecret": "whsec_AAAA",
-        });
-        let expected = TrackerConfig {
-            name: "audit".to_owned(),
-            types: Types::All,
-            max_size: 1,
-            max_wait: Duration::from_millis(2),
-            retry_max_attempts: 3,
-            retry_initial_delay: Duration::from_millis(4),
-            retry_max_delay: Duration::from_millis(5),
-            timeout: Duration::from_millis(6),
-            shutdown_timeout: Duration::from_millis(7),
-            durable: true,
-            signing_secret: Some("whsec_AAAA".to_owned()),
-            ..TrackerConfig::new("http://b/", "t")
-        };
-        let two = json!([{"url": "http://a/", "accessToken": "t"}, all]);
-        assert_eq!(read_with(two).unwrap()[1], expected);
-        let unnamed = json!({"url": "http://a/", "accessToken": "t"});
-        let two = read_with(json!([unnamed, unnamed])).unwrap();
-        assert_eq!((two[0].name.as_str(), two[1].name.as_str()), ("tracker", "tracker-2"));
-    }
-
-    #[test]
-    fn what_is_missing_wrong_or_unknown_is_refused() {
-        let good = json!({"url": "http://a/", "accessToken": "t", "name": "a"});
-        for (key, value, why) in [
-            ("url", json!("ftp://a/"), "http"),
-            ("accessToken", json!("env:NOWHERE"), "NOWHERE"),
-            ("batch", json!({"maxsize": 1}), "maxsize"),
-            ("types", json!("some"), "some"),
-            ("signingSecret", json!("?"), "base64"),
-            ("colour", json!("red"), "colour"),
-        ] {
-            let mut wrong = good.clone();
-            wrong[key] = value;
-            let refused = read_with(wrong).unwrap_err();
-            assert!(refused.contains(why), "{refused}");
-        }
-        assert!(read_with(json!({"url": "http://a/"})).unwrap_err().contains("accessToken"));
-        assert!(read_with(json!([good, good])).unwrap_err().contains("same name"));
-    }
-}
+mod tests;

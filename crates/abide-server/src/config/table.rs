@@ -101,7 +101,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     setting(
         "telemetry.url",
-        Takes::TextOrNone(|c| &mut c.telemetry.url),
+        Takes::AddressOrNone(|c| &mut c.telemetry.url),
         "Where spans are posted, such as `http://localhost:4318/v1/traces`.",
     ),
     setting(
@@ -345,7 +345,7 @@ mod tests {
             let mut changed = Configuration::default();
             let other = match setting.takes {
                 Takes::Flag(_) => Written::Flag(true),
-                Takes::Text(_) | Takes::TextOrNone(_) => Written::Text("other".into()),
+                Takes::Text(_) | Takes::AddressOrNone(_) => Written::Text("other".into()),
                 Takes::List(_) | Takes::Headers(_) => Written::List(vec!["other".into()]),
                 Takes::Tokens(_) => {
                     let token = serde_json::json!({"name": "a", "hash": "b", "scopes": ["read"]});

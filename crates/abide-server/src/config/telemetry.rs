@@ -1,19 +1,27 @@
 //! `[telemetry]`: where traces go.
 
+use std::fmt;
 use std::time::Duration;
 
-use abide_tracker::OtlpConfig;
+use abide_tracker::{OtlpConfig, Tracker};
 
-use super::sinks::{Environment, secret};
+use super::secret::{Environment, HIDDEN, Secret};
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Telemetry {
     pub(super) url: Option<String>,
     pub(super) service: String,
     /// `name=value` each; a value may be `env:NAME`.
     pub(super) headers: Vec<String>,
     pub(super) timeout: Duration,
+}
+
+/// Headers are secret, and an address may be.
+impl fmt::Debug for Telemetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Telemetry").field("service", &self.service).finish_non_exhaustive()
+    }
 }
 
 impl Default for Telemetry {
@@ -50,22 +58,41 @@ impl Telemetry {
     ) -> Result<Option<OtlpConfig>, String> {
         let Some(url) = &self.url else { return Ok(None) };
         let header = |header: &String| {
-            let (name, value) = header.split_once('=').ok_or("telemetry.headers: name=value")?;
-            let value = secret("telemetry.headers", value.trim().to_owned(), environment)?;
-            Ok((name.trim().to_owned(), value))
+            let (name, value) = header.split_once('=').ok_or("it must be name=value")?;
+            let value = Secret::read(value.trim().to_owned(), environment)?;
+            Ok((name.trim().to_owned(), value.value().unwrap_or_default().to_owned()))
         };
         let headers = self.headers.iter().map(header).collect::<Result<_, String>>()?;
         let (service, timeout) = (self.service.clone(), self.timeout);
         Ok(Some(OtlpConfig { service, headers, timeout, ..OtlpConfig::new(url) }))
+    }
+
+    /// Whether the address and the headers can work.
+    pub(super) fn fitness(
+        &self,
+        environment: Environment<'_>,
+    ) -> [(&'static str, Result<(), String>); 2] {
+        let try_out = |telemetry: Self| match telemetry.collector(environment)? {
+            Some(collector) => match Tracker::otlp(&collector) {
+                Err(abide::Error::Invalid { message, .. }) => Err(message),
+                _ => Ok(()),
+            },
+            None => Ok(()),
+        };
+        let any = Some("http://localhost/".to_owned());
+        [
+            ("telemetry.url", try_out(Self { headers: Vec::new(), ..self.clone() })),
+            ("telemetry.headers", try_out(Self { url: any, ..self.clone() })),
+        ]
     }
 }
 
 /// Headers without what they are set to, which may be secret.
 pub(super) fn show_headers(headers: &[String]) -> String {
     let shown = |header: &String| match header.split_once('=') {
-        Some((_, value)) if value.starts_with("env:") => header.clone(),
-        Some((name, _)) => format!("{name}=***"),
-        None => "***".to_owned(),
+        Some((_, value)) if value.trim().starts_with("env:") => header.clone(),
+        Some((name, _)) => format!("{name}={HIDDEN}"),
+        None => HIDDEN.to_owned(),
     };
     format!("{:?}", headers.iter().map(shown).collect::<Vec<_>>())
 }

@@ -27,8 +27,9 @@ pub(super) fn read(
             continue;
         };
         let value = Written::Text(value.to_string_lossy().into_owned());
-        if let Err(why) = setting.takes.set(into, &value) {
-            wrong.push(format!("{name} in the environment ({}): {why}", setting.name));
+        match setting.takes.set(into, &value) {
+            Ok(()) => drop(into.places.insert(setting.name, name.to_owned())),
+            Err(why) => wrong.push(format!("{name} in the environment ({}): {why}", setting.name)),
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(Error::Configuration(wrong.join("\n"))) }

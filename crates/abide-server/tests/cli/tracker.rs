@@ -64,5 +64,5 @@ fn a_sink_that_can_not_be_is_refused_with_its_place() {
     let config = place.at("abide.toml");
     write(&config, "[tracker]\nurl = \"http://localhost/\"\naccessToken = \"env:ABIDE_NO_SUCH\"\n");
     let said = refusal(&["config", "check", path(&config)]);
-    assert!(said.contains("1:2") && said.contains("ABIDE_NO_SUCH"), "{said}");
+    assert!(said.contains(":3:15") && said.contains("ABIDE_NO_SUCH"), "{said}");
 }
