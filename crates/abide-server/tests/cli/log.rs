@@ -78,7 +78,9 @@ fn neither_payloads_nor_secrets_are_logged_however_much_is() {
     let (base, asked) = echo();
     let input = format!("{{\"base\": \"{base}\", \"note\": \"{PAYLOAD}\"}}");
     let event = format!("{{\"note\": \"{PAYLOAD}\"}}");
-    server.told(&["start", "talkative", "--id", "t", "--input", &input]);
+    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4731-00f067aa0ba902b1-01";
+    let start = ["start", "talkative", "--id", "t", "--input", &input];
+    assert!(server.abide_within(trace, &start).status.success());
     assert!(asked.recv().unwrap() && asked.recv().unwrap(), "both were sent, twice");
     server.told(&["publish", "other", &event]);
     server.told(&["send", "t", "approval", &event]);
@@ -92,6 +94,7 @@ fn neither_payloads_nor_secrets_are_logged_however_much_is() {
     let spans = &failed[1]["spans"];
     assert_eq!((&spans[0]["instance"], &spans[0]["workflow"]), (&json!("t"), &json!("talkative")));
     assert_eq!((&spans[1]["step"], &spans[1]["attempt"]), (&json!("tell"), &json!(2)));
+    assert_eq!(spans[1]["trace"], trace);
     for line in lines {
         assert!(!line.contains(PAYLOAD) && !line.contains(SECRET), "{line}");
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
-use tracing::{Span, debug_span};
+use tracing::{Span, debug_span, field};
 
 use crate::chunk::NewChunk;
 use crate::config::Config;
@@ -193,8 +193,11 @@ impl<Fut> Attempts<Fut> {
                 self.record::<W>(op, outcome);
                 return Poll::Ready(());
             }
-            let span = debug_span!(target: "abide::step", "step", step = %step, attempt);
             let trace = self.resident.trace_of(&step, attempt);
+            let span = debug_span!(
+                target: "abide::step", "step",
+                step = %step, attempt, trace = trace.map(field::display)
+            );
             let begin = || guarded(|| work.begin(&self.resident, &step, attempt));
             match span.in_scope(|| trace::inside(trace, begin)) {
                 Ok(future) => self.attempt = Some(self.attempt_of(future, span, trace)),

@@ -3,13 +3,13 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
-use abide::trace;
+use abide::trace::{self, Trace};
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
-use tracing::Instrument;
+use tracing::{Instrument, field};
 
 use super::{access_token, request_id};
 use crate::api::app::App;
@@ -26,15 +26,11 @@ pub(super) async fn layer(State(app): State<App>, mut request: Request, next: Ne
     let id = request_id::of(request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let route = request.extensions().get::<MatchedPath>().cloned();
+    let trace = trace_of(request.headers());
     // Only the path: a query may hold what is nobody's business.
-    let span = tracing::info_span!("request", id = ?id, %method, path);
+    let span =
+        tracing::info_span!("request", id = ?id, %method, path, trace = trace.map(field::display));
     let began = Instant::now();
-    // Several are none: nobody knows which counts.
-    let mut traces = request.headers().get_all(trace::NAME).iter();
-    let trace = match (traces.next(), traces.next()) {
-        (Some(one), None) => one.to_str().ok().and_then(|text| text.parse().ok()),
-        _ => None,
-    };
     let served = AssertUnwindSafe(trace::within(trace, next.run(request))).catch_unwind();
     let mut response = async {
         let response = served.await.unwrap_or_else(|_| broken());
@@ -52,6 +48,15 @@ pub(super) async fn layer(State(app): State<App>, mut request: Request, next: Ne
     // No browser shall take an answer for something else than it says.
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
+}
+
+/// Several are none: nobody knows which counts.
+fn trace_of(headers: &HeaderMap) -> Option<Trace> {
+    let mut traces = headers.get_all(trace::NAME).iter();
+    match (traces.next(), traces.next()) {
+        (Some(one), None) => one.to_str().ok()?.parse().ok(),
+        _ => None,
+    }
 }
 
 /// The hook of the program has told what happened.
