@@ -12,19 +12,24 @@ use crate::server::{GREET, Place, Server, write};
 
 /// Takes batches and hands their events on.
 pub(crate) fn sink() -> (String, Receiver<Value>) {
+    sink_for("hush")
+}
+
+/// The same with a token in small letters.
+pub(crate) fn sink_for(token: &'static str) -> (String, Receiver<Value>) {
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/events", socket.local_addr().unwrap());
     let (told, events) = channel();
     thread::spawn(move || {
         for stream in socket.incoming() {
             let told = told.clone();
-            thread::spawn(move || serve(&stream.unwrap(), &told));
+            thread::spawn(move || serve(&stream.unwrap(), token, &told));
         }
     });
     (url, events)
 }
 
-fn serve(stream: &TcpStream, told: &Sender<Value>) {
+fn serve(stream: &TcpStream, token: &str, told: &Sender<Value>) {
     let mut reader = BufReader::new(stream);
     let mut length = 0;
     let mut line = String::new();
@@ -34,7 +39,7 @@ fn serve(stream: &TcpStream, told: &Sender<Value>) {
         if let Some(given) = header.strip_prefix("content-length: ") {
             length = given.parse().unwrap();
         } else if header.starts_with("authorization: ") {
-            assert_eq!(header, "authorization: bearer hush");
+            assert_eq!(header, format!("authorization: bearer {token}"));
         } else if header.is_empty() {
             let mut body = vec![0; length];
             reader.read_exact(&mut body).unwrap();
