@@ -1,16 +1,10 @@
-//! How the log looks, and what it never tells.
+//! What the log never tells.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-#[cfg(target_os = "linux")]
-use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, from_str, json};
 
-#[cfg(target_os = "linux")]
-use crate::lines::Lines;
-#[cfg(target_os = "linux")]
-use crate::program::program;
 use crate::server::{Place, Server};
 
 const PAYLOAD: &str = "marked-payload-4711";
@@ -100,54 +94,5 @@ fn neither_payloads_nor_secrets_are_logged_however_much_is() {
     assert_eq!((&spans[1]["step"], &spans[1]["attempt"]), (&json!("tell"), &json!(2)));
     for line in lines {
         assert!(!line.contains(PAYLOAD) && !line.contains(SECRET), "{line}");
-    }
-}
-
-/// With its terminal a server goes as well.
-#[cfg(target_os = "linux")]
-struct Terminal(Child);
-
-#[cfg(target_os = "linux")]
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// `script` gives it a terminal of its own.
-#[cfg(target_os = "linux")]
-#[test]
-fn in_a_terminal_the_log_is_for_people_and_elsewhere_it_is_json() {
-    let place = Place::with(&[]);
-    let serve = format!(
-        "{} serve --listen 127.0.0.1:0 --store {}",
-        env!("CARGO_BIN_EXE_abide"),
-        place.store()
-    );
-    let terminal = Command::new("script")
-        .args(["-qec", &serve, "/dev/null"])
-        .envs([("ABIDE_LOG", "abide=info,abide_server=debug"), ("TERM", "xterm")])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("script of util-linux is needed");
-    let mut terminal = Terminal(terminal);
-    let mut lines = Lines::of(terminal.0.stdout.take().unwrap());
-    let ready = lines.until("listens on");
-    let (_, url) = ready.split_once("listens on ").unwrap();
-    let url = url.split(' ').next().unwrap();
-    let list = program().args(["list", "--url", url]).output().unwrap();
-    assert!(list.status.success(), "{list:?}");
-    let answered = lines.until("answered");
-    assert!(answered.contains("DEBUG") && answered.contains('\x1b'), "{answered}");
-    assert!(!answered.trim_start().starts_with('{'), "{answered}");
-    drop(terminal);
-
-    let other = Place::with(&[]);
-    let server = other.serve();
-    for line in server.stop_and_read() {
-        let told: Value = from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
-        assert!(told["level"].is_string() && told["message"].is_string(), "{line}");
     }
 }

@@ -16,6 +16,8 @@ mod retry;
 mod serve;
 mod server;
 mod sinks;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod token;
 mod tools;
 mod tracker;
