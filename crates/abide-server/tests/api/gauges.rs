@@ -175,6 +175,23 @@ async fn what_is_in_memory_goes_when_its_instance_goes() {
     }
 }
 
+/// On a busy machine some sleeps are over before anybody can set a timer for them.
+async fn napping(cx: Cx, (): ()) -> Result<()> {
+    for nth in 0..200 {
+        cx.sleep(&format!("nap {nth}"), "50 ms").await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn timers_that_go_off_are_measured() {
+    const LATENESS: &str = "abide_timer_lateness_seconds_count";
+    let world = World::coded(|builder| builder.workflow("w", napping)).await;
+    Scraped::of(&world).await.shows(LATENESS, 0);
+    world.post("/workflows/w/instances", json!({})).await.with(201);
+    Scraped::once(&world, LATENESS, |timers| timers > 0.5).await;
+}
+
 #[tokio::test]
 async fn what_is_known_is_told_also_when_the_store_can_not_be_asked() {
     let store = SqliteStore::open_temporary().await.unwrap();

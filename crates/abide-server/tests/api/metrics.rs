@@ -156,9 +156,7 @@ async fn figures_agree_with_the_history_after_a_mixed_run() {
         assert!(told(kind) > 0, "the run was to have some {kind}");
         shown.shows(name, told(kind));
     }
-    for name in ["abide_timer_lateness_seconds_count", "abide_commit_duration_seconds_count"] {
-        assert!(shown.0[name] > 0.5, "{name}");
-    }
+    assert!(shown.0["abide_commit_duration_seconds_count"] > 0.5);
     let commands = shown.0["abide_commit_batch_size_sum"];
     assert!(commands >= shown.0["abide_commit_batch_size_count"], "{commands}");
     let failed = entries.iter().map(|recorded| &recorded.entry);

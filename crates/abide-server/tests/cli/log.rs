@@ -64,7 +64,7 @@ fn echo() -> (String, std::sync::mpsc::Receiver<bool>) {
 #[test]
 fn neither_payloads_nor_secrets_are_logged_however_much_is() {
     let place = Place::with(&[TALKATIVE]);
-    let log = [("ABIDE_LOG", "debug"), ("ABIDE_SECRET_MARKED", SECRET)];
+    let log = [("ABIDE_LOG", "trace"), ("ABIDE_SECRET_MARKED", SECRET)];
     let server = Server::start_with(
         &[
             "--store",

@@ -7,14 +7,18 @@ mod commands;
 mod config;
 mod dev;
 mod guide;
+mod http;
 mod lines;
 mod log;
+mod log_secrets;
 mod program;
 mod receiver;
 mod retry;
 mod serve;
 mod server;
 mod sinks;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod token;
 mod tools;
 mod traces;

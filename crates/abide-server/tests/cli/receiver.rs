@@ -15,7 +15,9 @@ pub(crate) struct Call {
 }
 
 /// Answers every request with an empty 200 once it has handed on what was read of it. Its address, without a path.
-pub(crate) fn receiver<T: Send + 'static>(of: fn(Call) -> Vec<T>) -> (String, Receiver<T>) {
+pub(crate) fn receiver<T: Send + 'static>(
+    of: impl Fn(Call) -> Vec<T> + Copy + Send + 'static,
+) -> (String, Receiver<T>) {
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", socket.local_addr().unwrap());
     let (told, calls) = channel();
@@ -28,7 +30,7 @@ pub(crate) fn receiver<T: Send + 'static>(of: fn(Call) -> Vec<T>) -> (String, Re
     (url, calls)
 }
 
-fn serve<T>(stream: &TcpStream, of: fn(Call) -> Vec<T>, told: &Sender<T>) {
+fn serve<T>(stream: &TcpStream, of: impl Fn(Call) -> Vec<T>, told: &Sender<T>) {
     let mut reader = BufReader::new(stream);
     while let Some(call) = read(&mut reader) {
         of(call).into_iter().for_each(|read| drop(told.send(read)));

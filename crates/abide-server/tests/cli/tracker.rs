@@ -10,8 +10,13 @@ use crate::server::{GREET, Place, Server, write};
 
 /// Takes batches and hands their events on.
 pub(crate) fn sink() -> (String, Receiver<Value>) {
-    let (base, events) = receiver(|call| {
-        assert_eq!(call.headers["authorization"], "Bearer hush");
+    sink_for("hush")
+}
+
+/// The same for another token.
+pub(crate) fn sink_for(token: &'static str) -> (String, Receiver<Value>) {
+    let (base, events) = receiver(move |call| {
+        assert_eq!(call.headers["authorization"], format!("Bearer {token}"));
         let body: Value = serde_json::from_slice(&call.body).unwrap();
         body["events"].as_array().unwrap().clone()
     });

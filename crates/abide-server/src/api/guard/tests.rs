@@ -107,7 +107,8 @@ async fn no_token_is_ever_logged() {
         .with_max_level(tracing::Level::TRACE)
         .with_writer(move || writer.clone())
         .finish();
-    let _logging = tracing::subscriber::set_default(subscriber);
+    // For all threads: one without a subscriber would switch off, for everybody, what it meets first.
+    tracing::subscriber::set_global_default(subscriber).unwrap();
     let (app, access) = guarded().await;
     let routes = routes(&app);
     ask(&routes, "GET", &format!("/v1/stream?access_token={access}")).await;

@@ -154,8 +154,8 @@ impl Generator {
     }
 
     pub(super) fn trace(&mut self) -> Option<Trace> {
-        let text = format!("00-{:032x}-{:016x}-01", self.random.u32(1..9), self.random.u32(1..9));
-        text.parse().ok().filter(|_| self.one_in(3))
+        let nth = self.one_in(3).then(|| self.random.u32(1..10))?;
+        format!("00-{nth:032x}-{nth:016x}-01").parse().ok()
     }
 
     fn delivery(&mut self) -> Delivery {
