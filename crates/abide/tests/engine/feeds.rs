@@ -295,6 +295,15 @@ on_every_store! {
         assert_eq!(fed(&mut engine.watch_all(Some(whole))).await.1, "i 5 event.received go");
     }
 
+    async fn what_happens_after_the_head_is_given_however_late_it_is_read(world: World) {
+        let (engine, first) = started(&world).await;
+        world.until(&first, Status::Waiting).await;
+        let mut all = engine.watch_all(Some(engine.feed_head().await.unwrap()));
+        let second = engine.start("w", Start::new(&()).id("j")).await.unwrap();
+        world.until(&second, Status::Waiting).await;
+        assert_eq!(fed(&mut all).await.1, "j 1 workflow.started");
+    }
+
     async fn who_is_too_slow_to_watch_all_gets_a_gap_and_goes_on(world: World) {
         let ran = Ran::default();
         let engine = world

@@ -86,10 +86,7 @@ pub(super) async fn stream(
     let after = match sse::last_event_id(&headers)? {
         Some(id) => id.parse::<Cursor>().map_err(sse::unknown_id)?,
         // Now is when the answer begins, not when somebody first reads from it.
-        None => {
-            let head = app.engine().store().tail(i64::MAX, 0).await?.head;
-            Cursor { row: head, index: u32::MAX }
-        }
+        None => app.engine().feed_head().await?,
     };
     let events = events(app.engine().watch_all(Some(after)), wanted);
     Ok(sse::answer(&app, events))
