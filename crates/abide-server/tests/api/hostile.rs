@@ -304,6 +304,6 @@ async fn a_full_server_stops_all_the_same() {
     let mut byte = [0];
     only.peek(&mut byte).await.unwrap();
     let World { listening, app: _app, .. } = world;
-    let stopped = tokio::time::timeout(Duration::from_secs(10), listening.shutdown()).await;
+    let stopped = tokio::time::timeout(LONGEST, listening.shutdown()).await;
     assert!(stopped.is_ok(), "it does not hear that it should stop");
 }
