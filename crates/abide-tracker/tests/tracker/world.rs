@@ -94,7 +94,7 @@ pub(crate) async fn run_steps(engine: &Engine, steps: u32) {
     assert_eq!(handle.result::<u32>().await.unwrap(), steps);
 }
 
-/// Asks again and again, for at most twenty real seconds.
+/// Asks again and again, for at most a minute of real time.
 pub(crate) async fn eventually(mut holds: impl AsyncFnMut() -> bool) -> bool {
     let give_up = Instant::now() + Duration::from_secs(60);
     while !holds().await {
