@@ -71,7 +71,12 @@ async fn serve(
     let connections = Arc::new(Semaphore::new(settings.max_connections));
     let under_way = GracefulShutdown::new();
     loop {
-        let Ok(place) = Arc::clone(&connections).acquire_owned().await else { break };
+        // Also while there is no room for anybody it has to hear that it should stop.
+        let place = tokio::select! {
+            place = Arc::clone(&connections).acquire_owned() => place,
+            _ = &mut stopped => break,
+        };
+        let Ok(place) = place else { break };
         let stream = tokio::select! {
             accepted = socket.accept() => match accepted {
                 Ok((stream, _)) => stream,

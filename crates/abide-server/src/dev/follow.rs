@@ -16,8 +16,9 @@ pub(super) struct Follow {
 }
 
 impl Follow {
-    pub(super) fn new(host: &Host, paint: Paint) -> Self {
-        Self { all: host.engine().watch_all(None), paint }
+    pub(super) async fn new(host: &Host, paint: Paint) -> Result<Self, Error> {
+        let head = host.engine().feed_head().await?;
+        Ok(Self { all: host.engine().watch_all(Some(head)), paint })
     }
 
     /// Tells what happens until the engine stops.

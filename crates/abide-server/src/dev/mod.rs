@@ -70,7 +70,7 @@ pub(crate) async fn run(args: DevArgs) -> Result<(), Error> {
         };
         Host::open(&set).await?
     };
-    let follow = follow::Follow::new(&host, paint);
+    let follow = follow::Follow::new(&host, paint).await?;
     let mut shelf = Shelf::new(&host, paint);
     shelf.fill(&changes).await?;
     banner::print(&host, &set, shelf.read(), paint)?;

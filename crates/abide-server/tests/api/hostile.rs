@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use abide_server::Settings;
 use reqwest::Method;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -289,4 +290,20 @@ async fn a_full_server_serves_who_waits_once_somebody_leaves() {
     assert!(early.is_err(), "it was served beside two others");
     drop((first, second));
     assert_eq!(status(&rest(&mut third).await), Some(200));
+}
+
+#[tokio::test]
+async fn a_full_server_stops_all_the_same() {
+    let change = |settings: &mut Settings| {
+        (settings.max_connections, settings.drain) = (1, Duration::from_millis(100));
+    };
+    let world = World::set_up(&[], change).await;
+    let mut only = connect(&world).await;
+    only.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    // It was accepted, and there is no room for another.
+    let mut byte = [0];
+    only.peek(&mut byte).await.unwrap();
+    let World { listening, app: _app, .. } = world;
+    let stopped = tokio::time::timeout(LONGEST, listening.shutdown()).await;
+    assert!(stopped.is_ok(), "it does not hear that it should stop");
 }

@@ -389,3 +389,19 @@ async fn a_stream_of_nothing_is_refused() {
         answer(request.header("last-event-id", "x")).await.refused(400, "VALIDATION_ERROR");
     }
 }
+
+#[tokio::test]
+async fn all_streams_tell_that_an_attempt_which_gives_nothing_voids_the_one_before() {
+    let talk = Talk::begun("talk").await;
+    let (first, second) = (talk.source(), talk.source());
+    let request = talk.world.request(Method::GET, "/instances/t/streams");
+    let mut events = Reader::of(request.header("accept", "text/event-stream")).await;
+    say(&first, "wrong");
+    let chunk = frame("chunk", 1, Some("wrong"), "talk:1.0");
+    assert_eq!(events.event().await.unwrap(), chunk);
+    first.send(Err("the line broke".into())).unwrap();
+    drop(second);
+    assert_eq!(talk.result().await, "");
+    assert_eq!(events.event().await.unwrap(), frame("rollback", 2, None, "talk:1.0"));
+    assert_eq!(events.event().await.unwrap(), frame("done", 2, None, "talk:1.0.end"));
+}

@@ -94,9 +94,9 @@ pub(crate) async fn run_steps(engine: &Engine, steps: u32) {
     assert_eq!(handle.result::<u32>().await.unwrap(), steps);
 }
 
-/// Asks again and again, for at most twenty real seconds.
+/// Asks again and again, for at most a minute of real time.
 pub(crate) async fn eventually(mut holds: impl AsyncFnMut() -> bool) -> bool {
-    let give_up = Instant::now() + Duration::from_secs(20);
+    let give_up = Instant::now() + Duration::from_secs(60);
     while !holds().await {
         if Instant::now() > give_up {
             return false;
@@ -109,7 +109,7 @@ pub(crate) async fn eventually(mut holds: impl AsyncFnMut() -> bool) -> bool {
 
 /// A test that hangs fails.
 pub(crate) async fn in_time(test: impl Future<Output = ()>) {
-    let in_time = tokio::time::timeout(Duration::from_secs(60), Box::pin(test)).await;
+    let in_time = tokio::time::timeout(Duration::from_secs(300), Box::pin(test)).await;
     assert!(in_time.is_ok(), "the test hangs");
 }
 

@@ -11,7 +11,7 @@ use crate::history::{Entries, Entry, EntryKind};
 use crate::id::InstanceKey;
 use crate::instance::{Park, Transition};
 use crate::run::Run;
-use crate::status::Phase;
+use crate::status::{Phase, Status};
 use crate::store::{Claimed, Commit};
 
 use super::Inner;
@@ -154,6 +154,11 @@ async fn queue_unknown(inner: &Inner, claimed: &Claimed) -> Result<()> {
         commit(inner, claimed, Transition { park: Some(park), ..Transition::default() }).await?;
     }
     inner.store.release(instance.key, claimed.epoch);
+    inner.rests(&instance.id, Status::Queued);
+    if inner.env.registry.get(&instance.workflow, instance.version).is_some() {
+        // It was registered meanwhile, by somebody who found the instance claimed.
+        inner.wake(instance.key);
+    }
     Ok(())
 }
 
@@ -169,6 +174,7 @@ async fn pause_unreadable(inner: &Inner, claimed: &Claimed, error: &Error) -> Re
     let entries = Entries::of(&[entry]);
     commit(inner, claimed, Transition { entries, pause: true, ..Transition::default() }).await?;
     inner.store.release(claimed.instance.key, claimed.epoch);
+    inner.rests(&claimed.instance.id, Status::Paused);
     Ok(())
 }
 

@@ -75,13 +75,11 @@ impl Handle {
     /// [`Error::InstanceNotFound`], [`Error::ShutDown`] when the engine stops before that, or the
     /// store's own.
     pub async fn ended(&self) -> Result<Ended> {
-        let told = self.inner.waiters.add(self.id.clone());
+        let waiter = self.inner.waiters.add(self.id.clone());
         // What is in memory will tell us. Anything else may have ended before we asked.
         if !self.key.is_some_and(|key| self.inner.residents.is_live(key)) {
             let instance = self.instance().await;
             if !matches!(&instance, Ok(instance) if !instance.phase.is_terminal()) {
-                drop(told);
-                self.inner.waiters.forget_closed(&self.id);
                 let Instance { key, id, output, error, phase, .. } = instance?;
                 return Ok(Ended { key, id, status: phase.status(false), output, error });
             }
@@ -90,7 +88,7 @@ impl Handle {
             // Asked after everybody who waits was told.
             self.inner.waiters.forget_all();
         }
-        told.await.map_err(|_| Error::ShutDown)
+        waiter.told().await
     }
 
     /// Waits until the instance rests: it has ended, is paused, or waits or sleeps with everything
@@ -101,13 +99,11 @@ impl Handle {
     /// [`Error::InstanceNotFound`], [`Error::ShutDown`] when the engine stops before that, or the
     /// store's own.
     pub async fn settled(&self) -> Result<Status> {
-        let told = self.inner.settling.add(self.id.clone());
+        let waiter = self.inner.settling.add(self.id.clone());
         // What is at work in memory will tell us. Anything else may rest already.
         if !self.key.is_some_and(|key| self.inner.residents.is_busy(key)) {
             let status = self.status().await;
             if !matches!(status, Ok(Status::Running)) {
-                drop(told);
-                self.inner.settling.forget_closed(&self.id);
                 return status;
             }
         }
@@ -115,7 +111,7 @@ impl Handle {
             // Asked after everybody who waits was told.
             self.inner.settling.forget_all();
         }
-        told.await.map_err(|_| Error::ShutDown)
+        waiter.told().await
     }
 
     /// The instance, the history of its current run and its waits, all of the same moment.
@@ -352,12 +348,12 @@ impl Handle {
     /// As [`Handle::output`], [`Error::NotRunning`] when it ends without, and [`Error::ShutDown`] when
     /// the engine stops before that.
     pub async fn wait_for_output<T: DeserializeOwned>(&self, key: &str) -> Result<T> {
-        let told = self.inner.output_waiters.add((self.id.clone(), key.into()));
+        let waiter = self.inner.output_waiters.add((self.id.clone(), key.into()));
         if let Some(value) = self.output(key).await? {
             return Ok(value);
         }
         tokio::select! {
-            value = told => value.map_err(|_| Error::ShutDown)?.decode(),
+            value = waiter.told() => value?.decode(),
             ended = self.ended() => {
                 let Ended { id, status, .. } = ended?;
                 // It may have set it with its last commit.

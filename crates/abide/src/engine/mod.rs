@@ -252,13 +252,23 @@ impl Engine {
     }
 
     /// Watches all instances: whatever is recorded, in the order of commits. Begins after a place that was
-    /// given before, or now.
+    /// given before, or when it is first polled. For exactly what happens after another moment, ask for
+    /// [`Engine::feed_head`] then.
     ///
     /// Who is too slow is not waited for: it gets a [`Fed::Gap`] and goes on with the oldest of the last
     /// `feed.keep` rows. Who comes back is given what it missed, unless that is more than `feed.lookBack` rows;
     /// then that is a gap, too. It ends with [`Error::ShutDown`] or the store's own error.
     pub fn watch_all(&self, after: Option<Cursor>) -> WatchAll {
         WatchAll::new(&self.inner, after)
+    }
+
+    /// Where the feed of all instances ends now: [`Engine::watch_all`] after it gives whatever happens from
+    /// here on.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn feed_head(&self) -> Result<Cursor> {
+        Ok(Cursor::behind(self.inner.store.tail(i64::MAX, 0).await?.head))
     }
 
     /// Deletes ended instances and published events past their retention now, in bounded batches, and

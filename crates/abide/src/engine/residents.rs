@@ -63,7 +63,8 @@ impl Slots {
     fn mark_loading(&mut self, key: InstanceKey) -> bool {
         match self.by_key.get_mut(&key) {
             Some(Slot::Live(resident)) => resident.tell(News::Tick),
-            // It will look at the time by itself when it is there.
+            // It may have been read before there was a reason to look.
+            Some(Slot::Loading(kept)) if kept.is_empty() => kept.push(News::Tick),
             Some(Slot::Loading(_)) => {}
             None => {
                 self.by_key.insert(key, Slot::Loading(Vec::new()));

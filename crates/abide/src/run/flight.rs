@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use crate::error::{Error, Result};
 use crate::instance::{End, Transition};
 use crate::json::Json;
+use crate::status::Status;
 use crate::store::{Commit, Committed};
 
 use super::{OpId, Run};
@@ -108,6 +109,9 @@ fn stored(run: &mut Run, flight: Flight) -> Landing {
     run.say(&broadcasts);
     if transition.end.is_some() || (transition.pause && run.pausing) {
         run.over = !matches!(transition.end, None | Some(End::Continued(_)));
+        if transition.end.is_none() {
+            run.engine.rests(&run.resident.id, Status::Paused);
+        }
         return Landing::Done;
     }
     if run.paused {

@@ -287,6 +287,8 @@ impl Run {
                     {
                         self.engine.store.release(self.key, self.epoch);
                         self.key = InstanceKey(0);
+                        // Who asked since it was told to leave waits for it to rest.
+                        self.tell_rest();
                         return true;
                     }
                 }

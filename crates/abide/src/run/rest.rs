@@ -50,12 +50,17 @@ impl Run {
         if self.is_parked() {
             // What it was told meanwhile it has not dealt with.
             if !self.resident.has_news() {
-                self.engine.rests(&self.resident.id, self.shown.0.status(self.paused));
+                self.tell_rest();
             }
             self.engine.idle.parked(self.key, &self.resident, self.size(), self.sleeps_until(due));
         } else if self.is_stuck() {
             self.engine.idle.stuck(self.key, &self.resident);
         }
+    }
+
+    /// Tells whoever waits for that.
+    pub(super) fn tell_rest(&self) {
+        self.engine.rests(&self.resident.id, self.shown.0.status(self.paused));
     }
 
     /// When it will wake, if nothing but time can wake it.

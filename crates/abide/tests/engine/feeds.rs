@@ -3,6 +3,7 @@
 use abide::history::{EntryKind, Recorded};
 use abide::prelude::*;
 use abide::{Cursor, Fed, Watch, WatchAll, Watched};
+use futures_util::FutureExt;
 
 use crate::world::{Gate, Ran, World, on_every_store, with};
 
@@ -280,6 +281,29 @@ on_every_store! {
         }
     }
 
+    async fn whoever_comes_back_in_the_middle_of_the_last_row_gets_the_rest_of_it(world: World) {
+        let (engine, handle) = started(&world).await;
+        world.until(&handle, Status::Waiting).await;
+        // Nobody watched: the feed begins behind the row that the reader has a part of.
+        let last = world.store.tail(0, 9).await.unwrap().rows.pop().unwrap();
+        assert_eq!(last.recorded.len(), 2);
+        let mut back = engine.watch_all(Some(Cursor { row: last.row, index: 0 }));
+        assert_eq!(fed(&mut back).await.1, "i 4 wait.started go");
+        handle.send_event("go", &()).await.unwrap();
+        assert_eq!(fed(&mut back).await.1, "i 5 event.received go");
+        let whole = Cursor { row: last.row, index: 1 };
+        assert_eq!(fed(&mut engine.watch_all(Some(whole))).await.1, "i 5 event.received go");
+    }
+
+    async fn what_happens_after_the_head_is_given_however_late_it_is_read(world: World) {
+        let (engine, first) = started(&world).await;
+        world.until(&first, Status::Waiting).await;
+        let mut all = engine.watch_all(Some(engine.feed_head().await.unwrap()));
+        let second = engine.start("w", Start::new(&()).id("j")).await.unwrap();
+        world.until(&second, Status::Waiting).await;
+        assert_eq!(fed(&mut all).await.1, "j 1 workflow.started");
+    }
+
     async fn who_is_too_slow_to_watch_all_gets_a_gap_and_goes_on(world: World) {
         let ran = Ran::default();
         let engine = world
@@ -339,6 +363,17 @@ on_every_store! {
             assert_eq!(next.1, format!("{id} 1 workflow.started"));
         }
     }
+}
+
+#[tokio::test]
+async fn who_watches_all_is_given_what_happens_after_the_first_look() {
+    let world = World::memory();
+    let (engine, first) = started(&world).await;
+    world.until(&first, Status::Waiting).await;
+    let mut all = engine.watch_all(None);
+    assert!(all.next().now_or_never().is_none());
+    engine.start("w", Start::new(&()).id("j")).await.unwrap();
+    assert_eq!(fed(&mut all).await.1, "j 1 workflow.started");
 }
 
 #[tokio::test]

@@ -104,7 +104,7 @@ async fn send(handle: &Handle, within: Duration, outgoing: Outgoing) -> Result<D
 
 /// How an instance ended. One that does not end says where it is stuck.
 async fn result<T: DeserializeOwned>(handle: &Handle) -> Result<T> {
-    let ended = tokio::time::timeout(Duration::from_secs(20), handle.result()).await;
+    let ended = tokio::time::timeout(Duration::from_secs(60), handle.result()).await;
     match ended {
         Ok(result) => result,
         Err(_) => panic!("{} is stuck: {}", handle.id(), everything(handle).await),

@@ -45,6 +45,20 @@ on_every_store! {
         assert_eq!(ran.times("entered"), 2);
     }
 
+    async fn who_asks_whether_it_rests_while_it_leaves_memory_is_told(world: World) {
+        let ran = Ran::default();
+        let engine = world.engine().workflow("naps", with(&ran, naps)).start().await.unwrap();
+        let handle = engine.start("naps", Start::new(&0)).await.unwrap();
+        world.until(&handle, Status::Waiting).await;
+        world.settle().await;
+        world.clock.advance(5 * SECOND);
+        // Tasks run in the order in which they are woken: first whoever tells the instance to leave, then who
+        // asks, then the instance.
+        let asks = tokio::spawn(async move { handle.settled().await.unwrap() });
+        assert_eq!(asks.await.unwrap(), Status::Waiting);
+        assert_eq!(engine.resident(), 0);
+    }
+
     async fn what_only_time_can_wake_leaves_memory_at_once_unless_it_wakes_soon(world: World) {
         let engine = world
             .engine()

@@ -26,6 +26,8 @@ pub(crate) enum Hold {
     StartAnswer,
     /// Chunks are not yet written.
     Append,
+    /// Chunks are not yet read.
+    Chunks,
     /// What was recorded is not yet read by those who tell readers.
     Tail,
     /// Commits are not yet written.
@@ -69,7 +71,12 @@ impl SlowStore {
 
     /// Until something is withheld.
     pub(crate) async fn holds_one(&self) {
-        drop(self.waiting.subscribe().wait_for(|waiting| *waiting > 0).await.unwrap());
+        self.holds(1).await;
+    }
+
+    /// Until so much is withheld.
+    pub(crate) async fn holds(&self, many: usize) {
+        drop(self.waiting.subscribe().wait_for(|waiting| *waiting >= many).await.unwrap());
     }
 
     fn pass(&self, through: &[Hold]) -> impl Future<Output = ()> + Send + 'static {
@@ -173,7 +180,12 @@ impl Store for SlowStore {
     }
 
     fn chunks(&self, id: &InstanceId, filter: ChunkFilter, limit: usize) -> Answer<Vec<Chunk>> {
-        self.inner.chunks(id, filter, limit)
+        let (inner, pass) = (Arc::clone(&self.inner), self.pass(&[Hold::Chunks]));
+        let id = id.clone();
+        Box::pin(async move {
+            pass.await;
+            inner.chunks(&id, filter, limit).await
+        })
     }
 
     fn deliver(&self, delivery: Delivery) -> Answer<Delivered> {

@@ -3,6 +3,7 @@
 use abide::history::EntryKind;
 use abide::prelude::*;
 
+use crate::slow::Hold;
 use crate::world::{HOUR, Ran, eventually, on_every_store, story, told, with};
 
 async fn v1(cx: Cx, (): ()) -> Result<String> {
@@ -38,6 +39,45 @@ on_every_store! {
         world.clock.advance(HOUR);
         let old = engine.get(old.id());
         assert_eq!(old.result::<String>().await.unwrap(), "one");
+    }
+
+    async fn one_that_can_not_go_on_rests(world: World) {
+        let waits = async |cx: Cx, (): ()| cx.wait_for_signal::<()>("go").await.map(drop);
+        let other = async |cx: Cx, (): ()| cx.sleep("go", "1 hour").await;
+        let strict = async |_: Cx, _: u32| -> Result<()> { Ok(()) };
+        let changed: [(Workflow, Status); 3] = [
+            (Workflow::new("w", other), Status::Paused),
+            (Workflow::new("w", strict), Status::Paused),
+            (Workflow::new("w", other).version(2), Status::Queued),
+        ];
+        for (nth, (changed, status)) in (1..).zip(changed) {
+            let engine = world.engine().workflow("w", waits).start().await.unwrap();
+            let handle = engine.start("w", Start::new(&()).id(format!("i{nth}"))).await.unwrap();
+            world.until(&handle, Status::Waiting).await;
+            engine.kill();
+            let engine = world.engine().register(changed).start().await.unwrap();
+            let handle = engine.get(handle.id());
+            handle.signal("go", &()).await.unwrap();
+            assert_eq!(handle.settled().await.unwrap(), status, "{nth}");
+            engine.kill();
+        }
+    }
+
+    async fn a_version_that_is_registered_while_an_instance_is_found_not_to_fit_is_seen(world: World) {
+        let waits = async |cx: Cx, (): ()| cx.wait_for_signal::<()>("go").await.map(drop);
+        let engine = world.engine().workflow("w", waits).start().await.unwrap();
+        let handle = engine.start("w", Start::new(&())).await.unwrap();
+        world.until(&handle, Status::Waiting).await;
+        engine.kill();
+        let slow = world.slow();
+        let engine = world.engine_on(&slow.shared()).start().await.unwrap();
+        slow.hold(Hold::Commit);
+        let handle = engine.get(handle.id());
+        handle.signal("go", &()).await.unwrap();
+        slow.holds_one().await;
+        engine.register(Workflow::new("w", waits)).await.unwrap();
+        slow.release(Hold::Commit);
+        handle.result::<()>().await.unwrap();
     }
 
     async fn an_unknown_version_is_queued_with_a_reason_until_an_engine_knows_it(world: World) {

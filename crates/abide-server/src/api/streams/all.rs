@@ -84,10 +84,11 @@ pub(super) async fn stream(
 ) -> Result<Response, ApiError> {
     let wanted = Wanted::of(query)?;
     let after = match sse::last_event_id(&headers)? {
-        Some(id) => Some(id.parse::<Cursor>().map_err(sse::unknown_id)?),
-        None => None,
+        Some(id) => id.parse::<Cursor>().map_err(sse::unknown_id)?,
+        // Now is when the answer begins, not when somebody first reads from it.
+        None => app.engine().feed_head().await?,
     };
-    let events = events(app.engine().watch_all(after), wanted);
+    let events = events(app.engine().watch_all(Some(after)), wanted);
     Ok(sse::answer(&app, events))
 }
 

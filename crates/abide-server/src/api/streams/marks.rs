@@ -59,9 +59,14 @@ impl Marks {
         match frame.kind {
             FrameKind::Done | FrameKind::Failed(_) => {
                 if std::mem::replace(&mut mark.ended, true) {
-                    Meaning::Old
-                } else {
-                    Meaning::New
+                    return Meaning::Old;
+                }
+                // An attempt that gave nothing has no chunk to tell of it.
+                match mark.position {
+                    Some(seen) if (seen.run, seen.attempt) != (frame.run, frame.attempt) => {
+                        Meaning::NewAttempt
+                    }
+                    _ => Meaning::New,
                 }
             }
             // A chunk tells of its attempt.
@@ -137,6 +142,17 @@ mod tests {
         ] {
             assert_eq!(back.see(&seen), expect, "{seen:?}");
         }
+    }
+
+    #[test]
+    fn an_end_without_a_chunk_of_its_attempt_voids_the_chunks_before() {
+        let mut marks = Marks::default();
+        marks.see(&chunk("a", "1.0"));
+        let rollback = Frame { attempt: 2, ..frame("a", "1.0", FrameKind::Rollback) };
+        assert_eq!(marks.see(&rollback), Meaning::Old);
+        let done = Frame { attempt: 2, ..frame("a", "1.0", FrameKind::Done) };
+        assert_eq!(marks.see(&done), Meaning::NewAttempt);
+        assert_eq!(marks.see(&done), Meaning::Old);
     }
 
     #[test]

@@ -84,11 +84,11 @@ struct Reader {
     inner: Arc<Inner>,
     /// What it came with.
     after: Option<Cursor>,
-    /// Where the history ended when it came.
+    /// Where the history ended when it came: what it is given begins there, however late the feed does.
     came_at: Option<i64>,
     /// Up to where it was given everything, once it is known where it began.
     at: Option<Cursor>,
-    /// Whether it came back and is given from the store what it missed.
+    /// Whether it is given from the store what it missed: since it was here last, or since it came.
     is_catching_up: bool,
     ready: VecDeque<Fed>,
     over: bool,
@@ -98,8 +98,6 @@ struct Reader {
 enum Next {
     /// Rows that are kept.
     Kept(Vec<Arc<TailRow>>),
-    /// Where the history ends: from now on, what comes is kept.
-    Now,
     /// What the store has after a row.
     Store(Cursor),
     /// Nothing, for now.
@@ -121,8 +119,14 @@ impl Reader {
     }
 
     async fn look(&mut self) -> Result<()> {
-        match self.find()? {
-            Next::Now => self.came_at = Some(self.inner.store.tail(i64::MAX, 0).await?.head),
+        if self.place.feed.is_stopped() {
+            return Err(Error::ShutDown);
+        }
+        let Some(now) = self.came_at else {
+            self.came_at = Some(self.inner.store.tail(i64::MAX, 0).await?.head);
+            return Ok(());
+        };
+        match self.find(now) {
             Next::Kept(rows) => rows.iter().for_each(|row| self.give(row)),
             Next::Store(Cursor { row, .. }) => {
                 let Tail { rows, head } = self.inner.store.tail(row - 1, PAGE).await?;
@@ -137,13 +141,9 @@ impl Reader {
         Ok(())
     }
 
-    fn find(&mut self) -> Result<Next> {
+    fn find(&mut self, now: i64) -> Next {
         let readers = self.place.feed.readers.lock();
-        if readers.stopped {
-            return Err(Error::ShutDown);
-        }
-        let Some(base) = readers.kept.base() else { return Ok(Next::Nothing) };
-        let Some(now) = self.came_at else { return Ok(Next::Now) };
+        let Some(base) = readers.kept.base() else { return Next::Nothing };
         let at = self.at.unwrap_or_else(|| {
             let look_back = self.inner.env.config.feed_look_back;
             let (at, catching_up) = begin(self.after, base, now, look_back);
@@ -154,19 +154,21 @@ impl Reader {
             at
         });
         self.at = Some(at);
-        if at.row >= base {
+        // What is kept begins behind the base. Who came back may have only a part of that row.
+        let has_base = !self.is_catching_up || at == Cursor::behind(base);
+        if at.row > base || (at.row == base && has_base) {
             self.is_catching_up = false;
             let rows = readers.kept.after(at);
-            return Ok(if rows.is_empty() { Next::Nothing } else { Next::Kept(rows) });
+            return if rows.is_empty() { Next::Nothing } else { Next::Kept(rows) };
         }
         if self.is_catching_up {
-            return Ok(Next::Store(at));
+            return Next::Store(at);
         }
         // It was too slow.
         let to = Cursor::behind(base);
         self.ready.push_back(Fed::Gap { from: at, to });
         self.at = Some(to);
-        Ok(Next::Nothing)
+        Next::Nothing
     }
 
     fn give(&mut self, row: &TailRow) {
@@ -190,10 +192,10 @@ impl Reader {
 /// Where a reader begins, and whether it has to catch up from the store.
 fn begin(after: Option<Cursor>, base: i64, now: i64, look_back: i64) -> (Cursor, bool) {
     match after {
-        Some(after) if after.row > now => (Cursor::behind(now), false),
-        Some(after) if after.row >= base => (after, false),
+        Some(after) if after.row > now => (Cursor::behind(now), true),
+        Some(after) if after.row > base => (after, false),
         Some(after) if now - after.row <= look_back => (after, true),
         Some(_) => (Cursor::behind(base), false),
-        None => (Cursor::behind(now), false),
+        None => (Cursor::behind(now), true),
     }
 }

@@ -49,7 +49,7 @@ impl Kept {
         for row in rows {
             self.bytes += size(&row);
             self.rows.push_back(Arc::new(row));
-            if (self.rows.len() > self.max_rows || self.bytes > self.max_bytes)
+            while (self.rows.len() > self.max_rows || self.bytes > self.max_bytes)
                 && let Some(oldest) = self.rows.pop_front()
             {
                 self.bytes -= size(&oldest);
@@ -122,6 +122,15 @@ mod tests {
         kept.take_in(vec![row(11, "0123456789"), row(12, "0123456789")], 12, true);
         kept.take_in(vec![row(13, "0123456789")], 13, true);
         assert_eq!(kept.base(), Some(11));
+    }
+
+    #[test]
+    fn a_large_row_takes_the_place_of_many_small_ones() {
+        let mut kept = kept(99, 25);
+        kept.take_in((11..=15).map(|number| row(number, "012")).collect(), 15, true);
+        kept.take_in(vec![row(16, "0123456789012345678")], 16, true);
+        assert_eq!((kept.base(), after(&kept, 0)), (Some(15), vec![16]));
+        assert!(kept.bytes <= 25);
     }
 
     #[test]

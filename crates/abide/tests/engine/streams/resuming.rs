@@ -1,11 +1,14 @@
 //! Coming back, other attempts, other runs.
 
+use std::time::Duration;
+
 use abide::history::EntryKind;
 use abide::prelude::*;
-use abide::{StepStatus, StreamPosition, Terminate};
+use abide::{ChunkFilter, StepStatus, StreamPosition, Terminate};
 
 use super::{Tap, at_once, next, rest, talk, talking};
-use crate::world::{SECOND, on_every_store, with};
+use crate::slow::Hold;
+use crate::world::{SECOND, eventually, on_every_store, with};
 
 fn position(text: &str) -> Option<StreamPosition> {
     Some(text.parse().unwrap())
@@ -194,6 +197,47 @@ on_every_store! {
         world.until(&handle, Status::Completed).await;
         let all = rest(&mut handle.step_stream("talk", None)).await;
         assert_eq!(all, ["talk 2.1.0 two", "talk 1 done"]);
+    }
+
+    async fn a_reader_who_knows_the_end_of_one_run_and_sees_chunks_of_the_next_reads_that_one(world: World) {
+        let (slow, tap) = (world.slow(), Tap::default());
+        tap.gives(&["one"]);
+        let pipe = tap.pipe();
+        let engine = world
+            .engine_on(&slow.shared())
+            .configure(|c| c.stream_group_interval = Duration::ZERO)
+            .workflow("w", with(&tap, async |cx: Cx, tap: Tap, last: bool| -> Result<String> {
+                let text = cx.stream_step("talk", || tap.clone().open()).await?;
+                if last {
+                    return Ok(text);
+                }
+                cx.wait_for_event::<()>("go").await?;
+                cx.continue_as_new(true).await
+            }))
+            .start()
+            .await
+            .unwrap();
+        let handle = engine.start("w", Start::new(&false)).await.unwrap();
+        world.until(&handle, Status::Waiting).await;
+        slow.hold(Hold::Chunks);
+        let (mut one, mut all) = (handle.step_stream("talk", None), handle.streams());
+        let reading = tokio::spawn(async move { tokio::join!(rest(&mut one), rest(&mut all)) });
+        slow.holds(2).await;
+        handle.send_event("go", &()).await.unwrap();
+        pipe.give("tw");
+        let of_the_next_run = async || {
+            let filter = ChunkFilter::All { after: 0 };
+            let stored = world.store.chunks(handle.id(), filter, 9).await.unwrap();
+            stored.iter().any(|chunk| chunk.position.run == 2)
+        };
+        assert!(eventually(of_the_next_run).await);
+        slow.release(Hold::Chunks);
+        world.settle().await;
+        pipe.give("o");
+        drop(pipe);
+        let (one, all) = reading.await.unwrap();
+        assert_eq!(one, ["talk 2.1.0 tw", "talk 2.1.1 o", "talk 1 done"]);
+        assert_eq!(all, one);
     }
 
     async fn an_instance_that_is_terminated_in_mid_stream_ends_its_streams(world: World) {

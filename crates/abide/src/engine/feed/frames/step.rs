@@ -114,8 +114,14 @@ impl Follow {
         if is_void || (self.is_closed() && life <= self.floor) {
             return Vec::new();
         }
-        if self.is_closed() {
-            // It runs again, though the history that says so was not read yet.
+        let is_later = match &self.standing {
+            Standing::Over(over) => life > over.life,
+            Standing::Closed => true,
+            Standing::Unknown | Standing::Begun => false,
+        };
+        if is_later {
+            // It runs again, though the history that says so was not read yet: how it ended before, and what
+            // it gave then, is void.
             self.standing = Standing::Begun;
         }
         let rollback = self.announce_life(&name, life);
