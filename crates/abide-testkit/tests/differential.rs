@@ -25,8 +25,11 @@ async fn memory_agrees_with_a_store_that_could_fail_but_does_not() {
 }
 
 #[tokio::test]
-#[should_panic(expected = "seed 7: the stores differ after operation")]
+#[should_panic(expected = "the stores differ after operation")]
 async fn a_single_fault_is_found() {
     let fresh = async |clock| FaultStore::new(memory(clock)).at(40, Fault::FailBefore);
-    differential::run(fresh, 7, 200).await;
+    // Now and then the write that fails would have changed nothing.
+    for seed in 0..5 {
+        differential::run(fresh, seed, 200).await;
+    }
 }
