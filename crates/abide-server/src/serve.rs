@@ -70,8 +70,13 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), Error> {
         }
     }
     tell_ready(&host, &set);
-    stop.asked().await;
-    tracing::info!("stopping");
+    tokio::select! {
+        () = stop.asked() => tracing::info!("stopping"),
+        lost = host.engine().store_lost() => {
+            host.shutdown().await?;
+            return Err(lost.into());
+        }
+    }
     tokio::select! {
         stopped = host.shutdown() => stopped,
         () = stop.asked() => Err(Error::Interrupted),

@@ -169,6 +169,11 @@ impl Writer {
                 }
             }
         }
+        if let (Some(listener), Some(Error::StoreClosed { reason })) =
+            (&self.listener, queue.closed())
+        {
+            listener.hint(Hint::Closed(reason));
+        }
         (self.connection, self.farewells)
     }
 

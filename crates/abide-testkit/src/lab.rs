@@ -283,5 +283,6 @@ fn told(names: &HashMap<InstanceKey, String>, hint: &Hint) -> String {
         Hint::Ended(ended) => format!("ended {} {}", ended.id, ended.status),
         Hint::Recorded => "recorded".to_owned(),
         Hint::Streamed(id) => format!("streamed {id}"),
+        Hint::Closed(reason) => format!("closed: {reason}"),
     }
 }

@@ -396,6 +396,8 @@ pub enum Hint {
     Recorded,
     /// Chunks of streaming steps of it were stored.
     Streamed(InstanceId),
+    /// The store takes nothing any more, and why. Nothing follows.
+    Closed(String),
 }
 
 /// How an instance ended.

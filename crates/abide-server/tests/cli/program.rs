@@ -7,8 +7,10 @@ use std::process::{Command, Output};
 pub(crate) fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_abide"));
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("ABIDE_") || name == "RUST_LOG" {
-            program.env_remove(name);
+        let text = name.to_string_lossy();
+        let is_heard = ["ABIDE_", "OTEL_", "TRACEPARENT", "RUST_LOG"];
+        if is_heard.iter().any(|heard| text.starts_with(heard)) {
+            program.env_remove(&name);
         }
     }
     program

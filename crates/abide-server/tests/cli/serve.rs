@@ -57,6 +57,29 @@ output: '${steps.call.output.body}'
 }
 
 #[test]
+fn a_server_that_can_not_write_any_more_says_so_and_ends_and_nothing_that_it_answered_is_lost() {
+    let place = Place::with(&[APPROVE]);
+    let (store, flows) = (place.store(), place.at("flows"));
+    let arguments = ["--store", &store, "--listen", "127.0.0.1:0", path(&flows)];
+    let server = Server::start_within(4096, &arguments);
+    let input = place.at("input.json");
+    write(&input, &format!("{{\"amount\": 5, \"note\": \"{}\"}}", "x".repeat(500_000)));
+    let input = format!("@{}", path(&input));
+    let start = |id: &str| server.abide(&["start", "approve", "--id", id, "--input", &input]);
+    let ids: Vec<String> = (0..40).map(|n| format!("a-{n}")).collect();
+    let started: Vec<_> = ids.iter().take_while(|id| start(id).status.success()).collect();
+    assert!(!started.is_empty() && started.len() < ids.len(), "{}", started.len());
+    let (status, log) = server.ends();
+    assert!(!status.success());
+    assert!(log.iter().any(|line| line.contains("the store is closed")), "{log:#?}");
+
+    let server = place.serve();
+    for id in started {
+        assert_eq!(server.json(&["show", id])["status"], "waiting", "{id}");
+    }
+}
+
+#[test]
 fn other_machines_are_not_served_without_a_token() {
     let place = Place::with(&[]);
     let said = refusal(&["serve", "--store", &place.store(), "--listen", "0.0.0.0:0"]);

@@ -92,6 +92,18 @@ impl Server {
     pub(crate) fn start_with(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut serve = program();
         serve.arg("serve").args(arguments).envs(variables.iter().copied());
+        Self::run(serve)
+    }
+
+    /// On a disk where no file may be larger than so many kibibytes.
+    pub(crate) fn start_within(kibibytes: u32, arguments: &[&str]) -> Self {
+        let limit = format!("trap '' XFSZ; ulimit -f {kibibytes}; exec \"$0\" serve \"$@\"");
+        let mut serve = std::process::Command::new("bash");
+        serve.args(["-c", &limit, env!("CARGO_BIN_EXE_abide")]).args(arguments);
+        Self::run(serve)
+    }
+
+    fn run(mut serve: std::process::Command) -> Self {
         let mut child = serve.stderr(Stdio::piped()).spawn().unwrap();
         let mut log = Lines::of(child.stderr.take().unwrap());
         let ready: Value = serde_json::from_str(&log.until("\"listening\"")).unwrap();
@@ -145,6 +157,12 @@ impl Server {
         terminate(&self.child);
         assert!(self.child.wait().unwrap().success());
         std::mem::replace(&mut self.log, Lines::of(std::io::empty())).rest()
+    }
+
+    /// Until it ends by itself, and everything that it logged.
+    pub(crate) fn ends(mut self) -> (ExitStatus, Vec<String>) {
+        let status = self.child.wait().unwrap();
+        (status, std::mem::replace(&mut self.log, Lines::of(std::io::empty())).rest())
     }
 
     /// As a power cut does.

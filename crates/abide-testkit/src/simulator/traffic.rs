@@ -133,5 +133,6 @@ pub(super) fn in_words(hint: &Hint) -> String {
         Hint::Ended(ended) => format!("ended {}", ended.key.0),
         Hint::Recorded => "recorded".to_owned(),
         Hint::Streamed(id) => format!("streamed {id}"),
+        Hint::Closed(reason) => format!("closed: {reason}"),
     }
 }

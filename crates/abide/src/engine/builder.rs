@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::config::Config;
 use crate::cx::Cx;
@@ -126,6 +126,7 @@ impl Builder {
             claims,
             observers,
             counted: Counted::default(),
+            lost: watch::Sender::new(None),
             phase: AtomicU8::new(RUNNING),
         });
         let weak: Weak<Inner> = Arc::downgrade(&inner);

@@ -88,7 +88,7 @@ impl Handle {
             // Asked after everybody who waits was told.
             self.inner.waiters.forget_all();
         }
-        waiter.told().await
+        waiter.told().await.ok_or_else(|| self.inner.gone())
     }
 
     /// Waits until the instance rests: it has ended, is paused, or waits or sleeps with everything
@@ -111,7 +111,7 @@ impl Handle {
             // Asked after everybody who waits was told.
             self.inner.settling.forget_all();
         }
-        waiter.told().await
+        waiter.told().await.ok_or_else(|| self.inner.gone())
     }
 
     /// The instance, the history of its current run and its waits, all of the same moment.
@@ -353,7 +353,7 @@ impl Handle {
             return Ok(value);
         }
         tokio::select! {
-            value = waiter.told() => value?.decode(),
+            value = waiter.told() => value.ok_or_else(|| self.inner.gone())?.decode(),
             ended = self.ended() => {
                 let Ended { id, status, .. } = ended?;
                 // It may have set it with its last commit.

@@ -48,6 +48,7 @@ impl Listener for Ear {
                 }
             }
             Hint::Recorded | Hint::Streamed(_) => {}
+            Hint::Closed(reason) => inner.lose_store(reason),
             Hint::Ended(ended) => {
                 inner.residents.tell(ended.key, News::Ended);
                 inner.settling.tell(&ended.id, &ended.status);

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use futures_util::future::join_all;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -102,6 +102,8 @@ pub(crate) struct Inner {
     observers: Vec<Arc<dyn Observer>>,
     /// How much there was when somebody last asked.
     counted: Counted,
+    /// Why the store takes nothing any more.
+    lost: watch::Sender<Option<String>>,
     phase: AtomicU8,
 }
 
@@ -155,6 +157,27 @@ impl Inner {
         self.output_waiters.forget_all();
         self.settling.forget_all();
         self.env.feed.stop();
+    }
+
+    /// The store is closed: whoever waits would wait for ever.
+    fn lose_store(&self, reason: String) {
+        // Usually it is closed after the engine.
+        if !self.is_killed() {
+            tracing::error!(
+                reason,
+                "the store is closed: nothing goes on until it is opened again"
+            );
+            self.lost.send_replace(Some(reason));
+            self.kill();
+        }
+    }
+
+    /// Why nothing will be told any more.
+    fn gone(&self) -> Error {
+        match &*self.lost.borrow() {
+            Some(reason) => Error::StoreClosed { reason: reason.clone() },
+            None => Error::ShutDown,
+        }
     }
 
     /// An instance rests, and the store shows it so.
@@ -336,6 +359,14 @@ impl Engine {
         }
         join_all(self.inner.observers.iter().map(|observer| observer.finish())).await;
         self.inner.kill();
+    }
+
+    /// Until the store closes itself while the engine runs, as it does when it can't know what is on the disk, and
+    /// why. Whoever waits for anything is told the same. The only way on is to open it again, in a new engine.
+    pub async fn store_lost(&self) -> Error {
+        // The sender lives as long as the engine.
+        let _ = self.inner.lost.subscribe().wait_for(Option::is_some).await;
+        self.inner.gone()
     }
 
     /// Stops at once, as a crash would. For tests.

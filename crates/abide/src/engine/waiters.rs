@@ -6,8 +6,6 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use crate::error::{Error, Result};
-
 /// Those who wait, by what they wait for.
 pub(super) struct Waiters<K, V>(Mutex<HashMap<K, Vec<oneshot::Sender<V>>>>);
 
@@ -25,9 +23,9 @@ pub(super) struct Waiter<'w, K: Eq + Hash, V> {
 }
 
 impl<K: Eq + Hash, V> Waiter<'_, K, V> {
-    /// What it is told, or [`Error::ShutDown`] when nobody will tell it any more.
-    pub(super) async fn told(mut self) -> Result<V> {
-        (&mut self.told).await.map_err(|_| Error::ShutDown)
+    /// What it is told; none when nobody will tell it any more.
+    pub(super) async fn told(mut self) -> Option<V> {
+        (&mut self.told).await.ok()
     }
 }
 
@@ -91,7 +89,7 @@ mod tests {
         waiters.tell(&1, &"now");
         assert_eq!((one.told().await.unwrap(), same.told().await.unwrap()), ("now", "now"));
         waiters.forget_all();
-        assert!(matches!(other.told().await, Err(Error::ShutDown)));
+        assert_eq!(other.told().await, None);
     }
 
     #[test]

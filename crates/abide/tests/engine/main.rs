@@ -29,6 +29,7 @@ mod sleep;
 mod slow;
 mod start;
 mod steps;
+mod store_lost;
 mod streams;
 mod together;
 mod values;

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 
 use crate::engine::Inner;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::history::Recorded;
 use crate::id::InstanceId;
 use crate::status::Status;
@@ -120,7 +120,7 @@ impl Reader {
 
     async fn look(&mut self) -> Result<()> {
         if self.place.feed.is_stopped() {
-            return Err(Error::ShutDown);
+            return Err(self.inner.gone());
         }
         let Some(now) = self.came_at else {
             self.came_at = Some(self.inner.store.tail(i64::MAX, 0).await?.head);

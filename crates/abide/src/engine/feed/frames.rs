@@ -132,7 +132,7 @@ impl Reader {
     /// Does the next thing that may give something.
     async fn look(&mut self) -> Result<()> {
         if self.place.feed.is_stopped() {
-            return Err(Error::ShutDown);
+            return Err(self.inner.gone());
         }
         self.has_more_history |= self.place.bell.take_recorded();
         self.has_more_chunks |= self.place.bell.take_streamed();

@@ -105,7 +105,7 @@ impl Reader {
     /// Does the next thing that may give something.
     async fn look(&mut self) -> Result<()> {
         if self.place.feed.is_stopped() {
-            return Err(Error::ShutDown);
+            return Err(self.inner.gone());
         }
         let store = &self.inner.store;
         if self.place.bell.take_recorded() || self.is_behind {
