@@ -144,6 +144,7 @@ impl Inner {
         if self.residents.leave(key, resident, over) && !self.is_shutting_down() {
             self.wake(key);
         }
+        self.env.feed.left(&resident.id);
     }
 
     /// Lets go of everything at once, as a crash would.

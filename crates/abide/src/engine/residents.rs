@@ -191,6 +191,11 @@ impl Residents {
         matches!(slots.by_key.get(&key), Some(Slot::Live(resident)) if !resident.has_ended())
     }
 
+    /// Whether an instance is in memory, be it that its end is stored and its task does not know yet.
+    pub(crate) fn is_here(&self, key: InstanceKey) -> bool {
+        matches!(self.slots.lock().by_key.get(&key), Some(Slot::Live(_)))
+    }
+
     /// Whether an instance is in memory and at work: it will rest or end, and tell.
     pub(crate) fn is_busy(&self, key: InstanceKey) -> bool {
         let slots = self.slots.lock();

@@ -275,7 +275,8 @@ impl Run {
                     drop(state);
                     self.resident.set_poll_due();
                 }
-                News::Ended => (self.over, done) = (true, true),
+                // Of its own end it hears by the answer, too, and says then what it has to say.
+                News::Ended => (self.over, done) = (true, !self.ending || self.flight.is_none()),
                 // It may have been restarted the moment it ended.
                 News::Restarted => (self.over, done) = (false, true),
                 News::Stuck => self.report_stuck(),

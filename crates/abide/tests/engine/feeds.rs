@@ -3,8 +3,9 @@
 use abide::history::{EntryKind, Recorded};
 use abide::prelude::*;
 use abide::{Cursor, Fed, Watch, WatchAll, Watched};
-use futures_util::FutureExt;
+use futures_util::{FutureExt, poll};
 
+use crate::slow::Hold;
 use crate::world::{Gate, Ran, World, on_every_store, with};
 
 async fn two_steps(cx: Cx, ran: Ran, (): ()) -> Result<()> {
@@ -248,6 +249,34 @@ on_every_store! {
         heard.sort();
         assert_eq!(heard, ["3 step.completed gate", "4 wait.started go", "typing: \"now\""]);
         assert!(handle.history().await.unwrap().iter().all(|r| r.entry.entry != EntryKind::Update));
+    }
+
+    async fn last_words_are_heard_also_by_who_sees_the_end_before_them(world: World) {
+        let (slow, gate) = (world.slow(), Gate::default());
+        let engine = world
+            .engine_on(&slow.shared())
+            .workflow("w", with(&gate, async |cx: Cx, gate: Gate, (): ()| -> Result<()> {
+                cx.step("gate", || gate.clone().ok(())).await?;
+                cx.broadcast("goodbye", "now")
+            }))
+            .start()
+            .await
+            .unwrap();
+        let handle = engine.start("w", Start::new(&())).await.unwrap();
+        gate.reached(1).await;
+        let mut watch = handle.watch(2);
+        slow.hold(Hold::CommitAnswer);
+        gate.open();
+        assert_eq!(next(&mut watch).await, "3 step.completed gate");
+        assert_eq!(next(&mut watch).await, "4 workflow.completed");
+        let rest = rest(&mut watch);
+        tokio::pin!(rest);
+        for _ in 0..100 {
+            assert!(poll!(&mut rest).is_pending(), "it has not spoken");
+            world.settle().await;
+        }
+        slow.release(Hold::CommitAnswer);
+        assert_eq!(rest.await, ["goodbye: \"now\""]);
     }
 
     async fn all_instances_are_fed_in_the_order_of_commits_each_entry_once(world: World) {

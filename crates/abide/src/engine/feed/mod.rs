@@ -92,6 +92,13 @@ impl Feed {
         }
     }
 
+    /// An instance has left memory, and says nothing more.
+    pub(super) fn left(&self, id: &InstanceId) {
+        if self.is_watched() {
+            self.readers.lock().ring(id, Bell::recorded);
+        }
+    }
+
     /// Says something to those who watch an instance now, and to nobody else.
     pub(crate) fn say(&self, id: &InstanceId, name: &Arc<str>, data: &Json) {
         if self.is_watched() {

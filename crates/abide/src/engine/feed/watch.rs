@@ -117,7 +117,15 @@ impl Reader {
             let gone = || Error::InstanceNotFound { id: self.id.clone() };
             let instance = store.instance(&self.id).await?.ok_or_else(gone)?;
             self.is_behind = instance.next_seq > self.after + 1;
-            self.over = instance.phase.is_terminal() && !self.is_behind;
+            if !instance.phase.is_terminal() || self.is_behind {
+                return Ok(());
+            }
+            // Its last words are said after its end is stored, and before it leaves.
+            self.may_have_ended = self.inner.residents.is_here(instance.key);
+            self.over = !self.may_have_ended;
+            if self.may_have_ended {
+                self.place.bell.rings().await;
+            }
         } else {
             // Room for a page is more than the rest of an idle reader.
             self.page = VecDeque::new();
