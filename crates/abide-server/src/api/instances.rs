@@ -82,6 +82,7 @@ impl StartBody {
 pub(super) struct Settle {
     /// Answer after the instance parked or ended, but no later than this, e.g. `5s`.
     #[param(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "params::span_in_query")]
     settle: Option<Span>,
 }
 
@@ -253,6 +254,7 @@ async fn show(State(app): State<App>, At(id): At<String>) -> Result<Reply<Instan
 pub(super) struct Patience {
     /// How long to wait, e.g. `30s`; not at all when absent.
     #[param(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "params::span_in_query")]
     pub(super) timeout: Option<Span>,
 }
 
