@@ -166,27 +166,31 @@ impl Workflow {
         self
     }
 
+    /// An input as the workflow, its context and its filters see it: with the defaults of its schema.
+    pub(crate) fn admit(&self, input: Json) -> Result<Json> {
+        let Some(schema) = &self.input else { return Ok(input) };
+        let admitted = schema.admit(Some(&input)).map_err(|message| self.refuses(message))?;
+        Ok(admitted.unwrap_or(input))
+    }
+
     /// Calls the function. What it does before its first await point happens on the first poll.
     pub(crate) fn call(&self, cx: Cx, input: &Json) -> Result<Body> {
         // The function itself only makes a future, but what reads its input is the user's code too.
-        let called = catch_unwind(AssertUnwindSafe(|| {
-            let admitted = self.input.as_ref().map(|schema| schema.admit(Some(input)));
-            let admitted = admitted
-                .transpose()
-                .map_err(|message| Error::Invalid { what: "input".into(), message })?;
-            (self.call)(cx, admitted.flatten().as_ref().unwrap_or(input))
-        }));
+        let called = catch_unwind(AssertUnwindSafe(|| (self.call)(cx, input)));
         let called = called.unwrap_or_else(|panic| {
             let message = panic_message(&*panic);
             Err(Error::Invalid { what: "input".into(), message })
         });
-        called.map_err(|refused| Error::Invalid {
-            what: format!("input of workflow {:?}", self.name).into(),
-            message: match refused {
+        called.map_err(|refused| {
+            self.refuses(match refused {
                 Error::Invalid { message, .. } => message,
                 other => other.to_string(),
-            },
+            })
         })
+    }
+
+    fn refuses(&self, message: String) -> Error {
+        Error::Invalid { what: format!("input of workflow {:?}", self.name).into(), message }
     }
 }
 

@@ -40,8 +40,7 @@ pub(super) struct StartBody {
     /// What ties it to events and other instances.
     correlation_id: Option<String>,
     /// Labels to find it by.
-    #[serde(default)]
-    tags: Vec<String>,
+    tags: Option<Vec<String>>,
     /// Fails with `WORKFLOW_TIMEOUT` when it takes longer, e.g. `2 hours`.
     #[schema(value_type = Option<String>)]
     timeout: Option<Span>,
@@ -72,7 +71,7 @@ impl StartBody {
         if let Some(Span(timeout)) = self.timeout {
             start = start.timeout(timeout);
         }
-        self.tags.into_iter().fold(start, Start::tag)
+        self.tags.into_iter().flatten().fold(start, Start::tag)
     }
 }
 
@@ -83,6 +82,7 @@ impl StartBody {
 pub(super) struct Settle {
     /// Answer after the instance parked or ended, but no later than this, e.g. `5s`.
     #[param(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "params::span_in_query")]
     settle: Option<Span>,
 }
 
@@ -114,7 +114,7 @@ async fn start(
     Ok((StatusCode::CREATED, Reply(in_full(&app, &handle).await?)))
 }
 
-/// An instance with its steps and waits.
+/// An instance with its steps and waits, and what the waits nearly took.
 pub(super) async fn in_full(app: &App, handle: &Handle) -> Result<InstanceView, ApiError> {
     let (instance, steps, waits) = overview(handle).await?;
     let waits = subscriptions::of_one(app, &instance, &waits).await?;
@@ -127,7 +127,10 @@ async fn overview(
 ) -> Result<(abide::Instance, Vec<StepRecord>, Vec<Wait>), ApiError> {
     let Overview { instance, history, mut waits } = handle.overview().await?;
     waits.retain(|wait| wait.run == instance.run);
-    Ok((instance, StepRecord::of(&history), waits))
+    let mut steps = StepRecord::of(&history);
+    // What was taken at once (the time, a random number) is in the history and is no step of a workflow.
+    steps.retain(|step| !step.kind.is_value());
+    Ok((instance, steps, waits))
 }
 
 /// Several instances.
@@ -241,11 +244,7 @@ async fn list(
     params(("id" = String, Path, description = "the instance")),
     responses((status = 200, description = "the instance", body = InstanceView)))]
 async fn show(State(app): State<App>, At(id): At<String>) -> Result<Reply<InstanceView>, ApiError> {
-    let handle = app.handle(&id)?;
-    let (instance, steps, waits) = overview(&handle).await?;
-    let views = subscriptions::of_one(&app, &instance, &waits).await?;
-    let views = subscriptions::with_near_misses(&app, &waits, views).await?;
-    Ok(Reply(InstanceView::from(instance).in_full(steps, views)))
+    Ok(Reply(in_full(&app, &app.handle(&id)?).await?))
 }
 
 /// How long to wait.
@@ -255,6 +254,7 @@ async fn show(State(app): State<App>, At(id): At<String>) -> Result<Reply<Instan
 pub(super) struct Patience {
     /// How long to wait, e.g. `30s`; not at all when absent.
     #[param(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "params::span_in_query")]
     pub(super) timeout: Option<Span>,
 }
 

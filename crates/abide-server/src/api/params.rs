@@ -36,27 +36,46 @@ impl<T: DeserializeOwned + Send> FromRequestParts<App> for At<T> {
     }
 }
 
-/// A duration such as `30s` or `5 minutes`; a bare number is milliseconds.
+/// A duration such as `30s` or `5 minutes`, or a number of milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span(pub(super) Duration);
 
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Milliseconds(u64),
-            Text(String),
-        }
-        let text = match Written::deserialize(deserializer)? {
-            Written::Milliseconds(ms) => return Ok(Self(Duration::from_millis(ms))),
-            Written::Text(text) => text,
-        };
-        if let Ok(ms) = text.parse() {
-            return Ok(Self(Duration::from_millis(ms)));
-        }
-        abide::parse_duration(&text).map(Self).map_err(serde::de::Error::custom)
+        deserializer.deserialize_any(SpanVisitor)
     }
+}
+
+struct SpanVisitor;
+
+impl serde::de::Visitor<'_> for SpanVisitor {
+    type Value = Span;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("a duration such as \"30s\", or a number of milliseconds, 0 or more")
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, ms: u64) -> Result<Span, E> {
+        Ok(Span(Duration::from_millis(ms)))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Span, E> {
+        abide::parse_duration(text).map(Span).map_err(E::custom)
+    }
+}
+
+/// A duration in a query, where a number can't be told from a text: digits alone are milliseconds.
+/// `#[serde(default, deserialize_with = "params::span_in_query")]`
+pub(super) fn span_in_query<'de, D>(deserializer: D) -> Result<Option<Span>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let text = String::deserialize(deserializer)?;
+    let span = match text.parse() {
+        Ok(ms) => Duration::from_millis(ms),
+        Err(_) => abide::parse_duration(&text).map_err(serde::de::Error::custom)?,
+    };
+    Ok(Some(Span(span)))
 }
 
 /// How many of a list, within bounds.
@@ -204,7 +223,30 @@ mod tests {
         assert_eq!(read("\"5s\"").unwrap(), Duration::from_secs(5));
         assert_eq!(read("\"1 minute\"").unwrap(), Duration::from_secs(60));
         assert_eq!(read("250").unwrap(), Duration::from_millis(250));
-        assert_eq!(read("\"250\"").unwrap(), Duration::from_millis(250));
-        assert!(read("\"soon\"").is_err() && read("-1").is_err());
+        for wrong in ["\"soon\"", "\"250\"", "-1", "\"-1s\"", "1.5", "null", "[]"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+        let refused = read("-1").unwrap_err().to_string();
+        assert!(
+            refused.contains("-1") && refused.contains("a number of milliseconds"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn a_span_in_a_query_may_be_digits() {
+        #[derive(Deserialize)]
+        struct Asked {
+            #[serde(default, deserialize_with = "span_in_query")]
+            timeout: Option<Span>,
+        }
+        let read = |query: &str| {
+            let uri = format!("/?{query}").parse().unwrap();
+            Query::<Asked>::try_from_uri(&uri).map(|Query(asked)| asked.timeout)
+        };
+        assert_eq!(read("timeout=5s").unwrap(), Some(Span(Duration::from_secs(5))));
+        assert_eq!(read("timeout=250").unwrap(), Some(Span(Duration::from_millis(250))));
+        assert_eq!(read("").unwrap(), None);
+        assert!(read("timeout=").is_err() && read("timeout=-1").is_err());
     }
 }

@@ -59,7 +59,6 @@ async fn list(
 ) -> Result<Reply<SubscriptionList>, ApiError> {
     let limit = params::limit(query.limit, 100)?;
     let instance = query.instance.map(InstanceId::new).transpose()?;
-    let of_one = instance.is_some();
     let filter = WaitFilter {
         id: None,
         instance,
@@ -72,10 +71,8 @@ async fn list(
     let waits = app.engine().waits(filter).await?;
     let is_full = waits.len() == limit;
     let next_cursor = waits.last().filter(|_| is_full).map(|last| last.key.to_string());
-    let mut subscriptions = of_several(&app, &waits).await?;
-    if of_one {
-        subscriptions = with_near_misses(&app, &waits, subscriptions).await?;
-    }
+    let subscriptions = of_several(&app, &waits).await?;
+    let subscriptions = with_near_misses(&app, &waits, subscriptions).await?;
     Ok(Reply(SubscriptionList { subscriptions, next_cursor }))
 }
 
@@ -105,7 +102,8 @@ pub(super) async fn of_one(
     waits: &[Wait],
 ) -> Result<Vec<WaitView>, ApiError> {
     let handlers = app.handlers().of(app.flows(), instance).await?;
-    Ok(waits.iter().map(|wait| view(wait, &handlers)).collect())
+    let views = waits.iter().map(|wait| view(wait, &handlers)).collect();
+    with_near_misses(app, waits, views).await
 }
 
 /// With the step that follows when it gives up.
@@ -115,7 +113,7 @@ fn view(wait: &Wait, handlers: &Handlers) -> WaitView {
 }
 
 /// With what those that are active nearly took: a look into the log for each of them.
-pub(super) async fn with_near_misses(
+async fn with_near_misses(
     app: &App,
     waits: &[Wait],
     views: Vec<WaitView>,

@@ -1,5 +1,6 @@
 //! Workflows as documents: registering, reading, checking.
 
+use abide::Error;
 use abide_flow::{Problem, RegisterError, Registered};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -153,6 +154,11 @@ async fn show(
     let (version, document) = match (stored, asked) {
         (Ok((version, text)), _) => (version, Some(text)),
         (Err(_), Some(version)) if versions.contains(&version) => (version, None),
+        (Err(Error::DefinitionNotFound { .. }), Some(version)) if !versions.is_empty() => {
+            let message =
+                format!("workflow {name:?} has no version {version}; it has {versions:?}");
+            return Err(ApiError::not_found("DEFINITION_NOT_FOUND", message));
+        }
         (Err(error), _) => return Err(error.into()),
     };
     let wants_yaml = headers.get(header::ACCEPT).is_some_and(|accept| accept == "application/yaml");

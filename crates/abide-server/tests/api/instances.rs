@@ -46,11 +46,21 @@ async fn an_instance_that_waits_shows_its_wait_and_has_no_result_yet() {
     let wait = &started["waits"][0];
     assert_eq!((&wait["eventPattern"], &wait["status"]), (&json!("approval"), &json!("active")));
     assert_eq!(wait["waitStepId"], "decision");
+    assert_eq!(wait["nearMisses"], json!([]), "also in the answer to a start");
     assert_eq!(wait["workflowInstanceId"], started["id"]);
     let id = started["id"].as_str().unwrap();
     assert!(id.starts_with("wf_"), "{id}");
     let result = world.get(&format!("/instances/{id}/result")).await.with(202);
     assert_eq!(result, json!({"status": "waiting"}));
+}
+
+#[tokio::test]
+async fn whatever_is_optional_in_a_start_may_be_null() {
+    let world = World::with(&[GREET]).await;
+    let body = json!({"id": null, "input": {"name": "Ada"}, "ifExists": null, "startAt": null,
+        "correlationId": null, "tags": null, "timeout": null});
+    let started = world.post("/workflows/greet/instances", body).await.with(201);
+    assert_eq!(started["tags"], json!([]));
 }
 
 #[tokio::test]

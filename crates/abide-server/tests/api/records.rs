@@ -20,6 +20,29 @@ fn types(page: &Value) -> Vec<&str> {
     events.iter().map(|entry| entry["type"].as_str().unwrap()).collect()
 }
 
+/// A document that asks what time it is, to tell how long it waited.
+const PATIENT: &str = "
+name: patient
+steps:
+  - {id: begin, set: {n: 1}}
+  - {id: hold, waitForSignal: {name: go}}
+output: done
+";
+
+#[tokio::test]
+async fn only_what_the_document_names_is_a_step() {
+    let world = World::with(&[PATIENT]).await;
+    world.post("/workflows/patient/instances?settle=10s", json!({"id": "p"})).await.with(201);
+    world.post("/instances/p/signals/go?settle=10s", json!({})).await.with(202);
+    let shown = world.get("/instances/p").await.with(200);
+    let steps: Vec<_> =
+        shown["steps"].as_array().unwrap().iter().map(|step| &step["name"]).collect();
+    assert_eq!(steps, ["begin", "hold"]);
+    let history = world.get("/instances/p/history").await.with(200);
+    let last = history["events"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["completedSteps"], json!(["begin"]));
+}
+
 #[tokio::test]
 async fn the_history_is_paged_in_order() {
     let world = World::with(&[TELLER]).await;

@@ -100,7 +100,10 @@ async fn what_is_not_acceptable_is_refused_and_nothing_kept() {
     events(json!({"type": "other", "payload": {}})).await.refused(400, "EVENT_INVALID");
     events(json!({"payload": {}})).await.refused(400, "VALIDATION_ERROR");
     events(json!({"type": "a..b"})).await.refused(400, "VALIDATION_ERROR");
-    events(json!({"type": "order", "delay": "soon"})).await.refused(400, "VALIDATION_ERROR");
+    for delay in [json!("soon"), json!("5"), json!(-5)] {
+        let late = json!({"type": "order", "payload": {"n": 1}, "delay": delay});
+        events(late).await.refused(400, "VALIDATION_ERROR");
+    }
     let large = json!({"type": "order", "payload": {"n": "x".repeat(2 << 20)}});
     events(large).await.refused(413, "PAYLOAD_TOO_LARGE");
     let event = json!({"type": "order", "payload": {"n": 1}});

@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
 
-use crate::instances::APPROVE;
+use crate::instances::{APPROVE, GREET};
 use crate::reader::{Reader, Seen};
 use crate::world::{World, answer};
 
@@ -326,6 +326,19 @@ async fn all_instances_are_told_of_as_asked() {
     assert_eq!(back.event().await.unwrap(), all.event().await.unwrap());
     world.get("/stream?status=done").await.refused(400, "VALIDATION_ERROR");
     world.get("/stream?kind=x").await.refused(400, "VALIDATION_ERROR");
+}
+
+#[tokio::test]
+async fn an_entry_is_the_same_in_the_feed_of_all_and_in_the_history() {
+    let world = World::with(&[GREET, APPROVE]).await;
+    let mut all = Reader::of(world.request(Method::GET, "/stream?type=workflow.*")).await;
+    let body = json!({"id": "g", "input": {"name": "Ada"}});
+    world.post("/workflows/greet/instances?settle=10s", body).await.with(201);
+    let (started, ended) = (all.event().await.unwrap(), all.event().await.unwrap());
+    assert_eq!(ended.data["completedSteps"], json!(["compose"]));
+    let history = world.get("/instances/g/history").await.with(200);
+    let history = history["events"].as_array().unwrap();
+    assert_eq!((history.first(), history.last()), (Some(&started.data), Some(&ended.data)));
 }
 
 #[tokio::test]

@@ -27,6 +27,8 @@ async fn a_change_makes_the_next_version_and_the_same_again_does_not() {
     assert_eq!((&latest["version"], &latest["document"]), (&json!(2), &json!(other)));
     let first = world.get("/workflows/greet?version=1").await.with(200);
     assert_eq!(first["document"], GREET);
+    let none = world.get("/workflows/greet?version=3").await.refused(404, "DEFINITION_NOT_FOUND");
+    assert!(none.contains("no version 3") && none.contains("[1, 2]"), "{none}");
     let yaml = world.request(Method::GET, "/workflows/greet").header("accept", "application/yaml");
     assert_eq!(answer(yaml).await.text, other);
 }

@@ -43,7 +43,7 @@ fn begin(cx: &Cx, event: &Result<Publication>, name: &Arc<str>) -> Result<OpId> 
         let event = Publication {
             // The same event of the same step, however often it is tried.
             source: Some(publisher.id.to_string()),
-            id: Some(format!("{}/{name}", publisher.run)),
+            id: Some(format!("{}:{name}", publisher.run)),
             ..event.clone()
         };
         // Triggers and definitions are asked only now: a replay finds what came of it.

@@ -103,6 +103,7 @@ impl Start {
         if input.size() > limit {
             return Err(Error::TooLarge { what: "the input".into(), size: input.size(), limit });
         }
+        let input = workflow.admit(input)?;
         let id = self.id.unwrap_or_else(|| Ok(env.generate_id()))?;
         Ok(NewInstance {
             trace: env.begins_in(trace::current(), &id, 1),

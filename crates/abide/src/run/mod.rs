@@ -108,6 +108,8 @@ impl Run {
         claimed: &Claimed,
     ) -> Result<Self> {
         let Instance { id, input, run, .. } = &claimed.instance;
+        // Triggers, parents and earlier runs give it as it is.
+        let input = &workflow.admit(input.clone())?;
         let past = Past::read(&claimed.history);
         past.met_at.iter().for_each(|at| engine.env.woken_by_event(*at));
         let began_at = past.began_at;

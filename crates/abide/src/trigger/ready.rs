@@ -166,11 +166,12 @@ impl Ready {
         }
     }
 
-    /// The same for the same event, so that it starts one instance however often it comes.
+    /// The same for the same event, so that it starts one instance however often it comes. It may
+    /// stand in an address as it is.
     fn instance_id(&self, event: &Publication) -> Result<InstanceId> {
         let parts = [Some(&*self.name), event.source.as_deref(), event.id.as_deref()];
         let parts: Vec<String> = parts.into_iter().flatten().map(escaped).collect();
-        let whole = parts.join("/");
+        let whole = parts.join("~");
         if whole.len() <= InstanceId::MAX_LEN {
             return InstanceId::new(whole);
         }
@@ -194,9 +195,20 @@ fn text_of(key: &Expr, event: &Seen<'_>) -> Result<Option<String>, Failure> {
     })
 }
 
-/// A part of an id that no other part can be mistaken for.
+/// A part of an id that no other part can be mistaken for, without what has a meaning in an address.
 fn escaped(part: &str) -> String {
-    part.replace('%', "%25").replace('/', "%2F")
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(part.len());
+    for character in part.chars() {
+        if character.is_ascii_alphanumeric() || "-._:@".contains(character) {
+            text.push(character);
+        } else {
+            for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+                let _ = write!(text, "={byte:02X}");
+            }
+        }
+    }
+    text
 }
 
 /// FNV-1a over 128 bits: the same on every machine and in every version.

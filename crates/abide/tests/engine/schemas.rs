@@ -31,6 +31,21 @@ async fn patient(cx: Cx, (): ()) -> Result<()> {
     Ok(())
 }
 
+/// Waits for what its input says, and what that does not say is filled in.
+fn regional() -> Workflow {
+    let schema = json!({"type": "object", "properties": {"region": {"default": "eu"}}});
+    let run = |cx: Cx, _: Value| async move {
+        for (step, filter) in [
+            ("by context", "event.payload === workflow.context.region"),
+            ("by input", "event.payload === input.region"),
+        ] {
+            cx.wait_for_event::<Value>(step).on("region.ready").filter(filter).await?;
+        }
+        Ok::<_, Error>(())
+    };
+    Workflow::new("regional", run).input_schema(schema)
+}
+
 fn declared() -> Workflow {
     Workflow::new("approval", approval).event::<Approval>("approval", Buffer::Latest)
 }
@@ -69,6 +84,29 @@ on_every_store! {
         handle.send_event("approval", &json!({"approved": true})).await.unwrap();
         let result: Value = handle.result().await.unwrap();
         assert_eq!(result, json!({"approved": true, "by": "nobody"}));
+    }
+
+    async fn defaults_of_the_input_are_seen_by_filters_however_it_was_started(world: World) {
+        let engine = world.engine().register(regional()).start().await.unwrap();
+        let mut trigger = Trigger::start("regional", "region.new");
+        trigger.input_mapping = Some(json!({}));
+        engine.put_trigger("new", trigger).await.unwrap();
+        let direct = engine.start("regional", Start::new(&json!({}))).await.unwrap();
+        let input: Value = direct.instance().await.unwrap().input.decode().unwrap();
+        assert_eq!(input, json!({"region": "eu"}));
+        let verdict = engine.publish(Event::new("region.new", ())).await.unwrap();
+        let id = verdict.started[0].instance_id.as_str();
+        let triggered = world.until_there(&engine, id, Status::Waiting).await;
+        for handle in [&direct, &triggered] {
+            world.until(handle, Status::Waiting).await;
+        }
+        for _ in 0..2 {
+            engine.publish(Event::new("region.ready", "us")).await.unwrap();
+            engine.publish(Event::new("region.ready", "eu")).await.unwrap();
+        }
+        for handle in [&direct, &triggered] {
+            handle.result::<()>().await.unwrap();
+        }
     }
 
     async fn a_json_schema_does_the_same_as_a_type(world: World) {

@@ -1,6 +1,6 @@
 //! What happens to all instances.
 
-use abide::{Cursor, Fed, Status, WatchAll};
+use abide::{Cursor, Engine, Fed, Status};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -12,6 +12,7 @@ use super::sse::{self, Event};
 use crate::api::app::App;
 use crate::api::error::ApiError;
 use crate::api::params::{self, Params};
+use crate::api::records;
 use crate::api::view::{EntryView, Told};
 
 /// What to be told of.
@@ -88,12 +89,13 @@ pub(super) async fn stream(
         // Now is when the answer begins, not when somebody first reads from it.
         None => app.engine().feed_head().await?,
     };
-    let events = events(app.engine().watch_all(Some(after)), wanted);
+    let events = events(app.engine().clone(), after, wanted);
     Ok(sse::answer(&app, events))
 }
 
-fn events(watch: WatchAll, wanted: Wanted) -> impl Stream<Item = Event> + Send {
-    stream::unfold((watch, wanted), |(mut watch, wanted)| async move {
+fn events(engine: Engine, after: Cursor, wanted: Wanted) -> impl Stream<Item = Event> + Send {
+    let watch = engine.watch_all(Some(after));
+    stream::unfold((watch, engine, wanted), |(mut watch, engine, wanted)| async move {
         loop {
             let event = match watch.next().await?.ok()? {
                 Fed::Gap { from, to } => {
@@ -105,10 +107,14 @@ fn events(watch: WatchAll, wanted: Wanted) -> impl Stream<Item = Event> + Send {
                         continue;
                     }
                     let told = Told { id: &id, workflow: &workflow };
-                    Event::new(Some(cursor), &EntryView::new(told, recorded))
+                    let handle = engine.get(&id);
+                    let view = Box::pin(records::entry(&handle, told, recorded.clone())).await;
+                    // An instance may be deleted by now: then nobody knows its steps.
+                    let view = view.unwrap_or_else(|_| EntryView::new(told, recorded));
+                    Event::new(Some(cursor), &view)
                 }
             };
-            return Some((event, (watch, wanted)));
+            return Some((event, (watch, engine, wanted)));
         }
     })
 }

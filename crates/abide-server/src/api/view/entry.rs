@@ -140,7 +140,8 @@ impl EntryView {
                 let took = self.time.0.since(earlier.at).as_millis();
                 self.duration_ms = u64::try_from(took).ok();
             }
-            let completes = earlier.entry.entry == EntryKind::StepCompleted;
+            let completes = earlier.entry.entry == EntryKind::StepCompleted
+                && !earlier.entry.step_kind().is_value();
             done.extend(earlier.entry.name.as_deref().filter(|_| completes).map(str::to_owned));
         }
         self.completed_steps = Some(done);

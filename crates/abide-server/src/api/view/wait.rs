@@ -40,9 +40,8 @@ pub(crate) struct WaitView {
     /// How many of them came.
     #[serde(skip_serializing_if = "Option::is_none")]
     held: Option<usize>,
-    /// Published events that it nearly took, the newest first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    near_misses: Option<Vec<NearMissView>>,
+    /// Published events that it nearly took while it is active, the newest first.
+    near_misses: Vec<NearMissView>,
 }
 
 impl WaitView {
@@ -63,7 +62,7 @@ impl WaitView {
             run: wait.run,
             count: wait.count.as_ref().map(|count| count.needed),
             held: wait.count.as_ref().map(|count| count.held.len()),
-            near_misses: None,
+            near_misses: Vec::new(),
         }
     }
 
@@ -75,7 +74,7 @@ impl WaitView {
 
     /// With what it nearly took.
     pub(crate) fn with_near_misses(mut self, misses: Vec<NearMiss>) -> Self {
-        self.near_misses = Some(misses.into_iter().map(Into::into).collect());
+        self.near_misses = misses.into_iter().map(Into::into).collect();
         self
     }
 }

@@ -37,7 +37,7 @@ on_every_store! {
         let waiting = engine.start("waiter", Start::new(&7)).await.unwrap();
         world.until(&waiting, Status::Waiting).await;
         let shipping = engine.start("shipper", Start::new(&7).id("s")).await.unwrap();
-        assert_eq!(waiting.result::<Value>().await.unwrap(), json!(["s", "1/publish order.shipped"]));
+        assert_eq!(waiting.result::<Value>().await.unwrap(), json!(["s", "1:publish order.shipped"]));
         // A crash before its end replays it, and it finds what it published.
         world.until(&shipping, Status::Sleeping).await;
         engine.kill();
@@ -51,7 +51,7 @@ on_every_store! {
         let shipping = engine.get(shipping.id());
         world.run_to_end(&shipping).await;
         let seen: Value = shipping.result().await.unwrap();
-        assert_eq!(seen, json!([1, "1/publish order.shipped"]));
+        assert_eq!(seen, json!([1, "1:publish order.shipped"]));
         assert_eq!(engine.events(LogFilter::default()).await.unwrap().len(), 1);
     }
 
@@ -76,7 +76,7 @@ on_every_store! {
         trigger.input_mapping = Some(json!("order"));
         engine.put_trigger("t", trigger).await.unwrap();
         let shipping = engine.start("shipper", Start::new(&7).id("s")).await.unwrap();
-        let started = "t/s/1%2Fpublish order.shipped";
+        let started = "t~s~1:publish=20order.shipped";
         world.until_there(&engine, started, Status::Waiting).await;
         world.run_to_end(&shipping).await;
     }
