@@ -170,23 +170,27 @@ impl Workflow {
     pub(crate) fn call(&self, cx: Cx, input: &Json) -> Result<Body> {
         // The function itself only makes a future, but what reads its input is the user's code too.
         let called = catch_unwind(AssertUnwindSafe(|| {
-            let admitted = self.input.as_ref().map(|schema| schema.admit(Some(input)));
-            let admitted = admitted
-                .transpose()
-                .map_err(|message| Error::Invalid { what: "input".into(), message })?;
-            (self.call)(cx, admitted.flatten().as_ref().unwrap_or(input))
+            let admitted = self.admit(input)?;
+            (self.call)(cx, admitted.as_ref().unwrap_or(input))
         }));
         let called = called.unwrap_or_else(|panic| {
             let message = panic_message(&*panic);
             Err(Error::Invalid { what: "input".into(), message })
         });
-        called.map_err(|refused| Error::Invalid {
-            what: format!("input of workflow {:?}", self.name).into(),
-            message: match refused {
-                Error::Invalid { message, .. } => message,
-                other => other.to_string(),
-            },
+        called.map_err(|refused| match refused {
+            Error::Invalid { message, .. } => self.refuses(message),
+            other => self.refuses(other.to_string()),
         })
+    }
+
+    /// What an input is once its schema is through with it: with defaults filled in.
+    pub(crate) fn admit(&self, input: &Json) -> Result<Option<Json>> {
+        let admitted = self.input.as_ref().map(|schema| schema.admit(Some(input)));
+        Ok(admitted.transpose().map_err(|message| self.refuses(message))?.flatten())
+    }
+
+    fn refuses(&self, message: String) -> Error {
+        Error::Invalid { what: format!("input of workflow {:?}", self.name).into(), message }
     }
 }
 
