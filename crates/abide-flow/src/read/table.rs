@@ -182,7 +182,11 @@ pub(crate) const STEP: Shape = Shape {
              list follows.",
         ),
         may("retry", Takes::Map(&RETRY), "How often and when it is tried again."),
-        may("timeout", Takes::Duration, "How long an attempt may take."),
+        may(
+            "timeout",
+            Takes::Duration,
+            "How long an attempt may take, or all of the steps that it holds; how long a wait lasts that does not say.",
+        ),
         may("next", Takes::StepId, "Where to go on; without it, at the next step of its list."),
         may(
             "onError",
