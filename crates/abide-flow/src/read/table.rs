@@ -10,7 +10,7 @@ pub(super) const fn must(name: &'static str, takes: Takes, about: &'static str) 
     Spec::new(name, takes, about).required()
 }
 
-const BACKOFFS: &[&str] = &["constant", "linear", "exponential"];
+const BACKOFFS: &[&str] = &["constant", "fixed", "linear", "exponential"];
 
 /// A whole document.
 pub(crate) const DOCUMENT: Shape = Shape {
@@ -158,7 +158,7 @@ pub(crate) const RETRY: Shape = Shape {
             "backoff",
             Takes::WordOrTemplate(BACKOFFS),
             "How the delay grows: `exponential`, or `constant` \
-             when a `delay` is given.",
+             when a `delay` is given. `fixed` is `constant`.",
         ),
         may("maxDelay", Takes::Duration, "No longer than this; 60 seconds unless said otherwise."),
         may("maxDuration", Takes::Duration, "Not after so long in all."),
