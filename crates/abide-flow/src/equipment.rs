@@ -5,7 +5,7 @@ use futures_util::stream::{BoxStream, StreamExt};
 use serde_json::Value;
 
 use crate::action::Actions;
-use crate::field::Field;
+use crate::field::{Field, Unresolved};
 use crate::flow::{Call, Http, Tool};
 use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse, HttpSettings};
 use crate::interpret::{Snapshot, unresolved};
@@ -88,8 +88,13 @@ impl Equipment {
         http: &Http,
         key: String,
     ) -> Result<HttpRequest, BoxError> {
-        let optional = [&http.method, &http.query, &http.headers, &http.body];
-        let fields: Vec<&Field> = optional.into_iter().flatten().chain([&http.url]).collect();
+        let fields = [
+            ("http.method", http.method.as_ref()),
+            ("http.url", Some(&http.url)),
+            ("http.query", http.query.as_ref()),
+            ("http.headers", http.headers.as_ref()),
+            ("http.body", http.body.as_ref()),
+        ];
         let filler = self.filler(known, &fields).await?;
         let method = filler.text_of(http.method.as_ref(), "http.method")?;
         Ok(HttpRequest {
@@ -112,8 +117,12 @@ impl Equipment {
         tool: &Tool,
         key: String,
     ) -> Result<Value, BoxError> {
-        let optional = [&tool.server, &tool.name, &tool.arguments, &tool.headers];
-        let fields: Vec<&Field> = optional.into_iter().flatten().collect();
+        let fields = [
+            ("tool.server", tool.server.as_ref()),
+            ("tool.name", tool.name.as_ref()),
+            ("tool.arguments", tool.arguments.as_ref()),
+            ("tool.headers", tool.headers.as_ref()),
+        ];
         let filler = self.filler(known, &fields).await?;
         let call = ToolCall {
             server: filler.text_of(tool.server.as_ref(), "tool.server")?,
@@ -129,7 +138,7 @@ impl Equipment {
 
     /// Calls a function of the program. What it answers has no secret in it.
     pub(crate) async fn call(&self, known: &Snapshot, call: &Call) -> Result<Value, BoxError> {
-        let fields: Vec<&Field> = [&call.action].into_iter().chain(&call.input).collect();
+        let fields = [("call.action", Some(&call.action)), ("call.input", call.input.as_ref())];
         let filler = self.filler(known, &fields).await?;
         let name = filler.text(&call.action, "call.action")?;
         let input = filler.value_of(call.input.as_ref(), "call.input")?.unwrap_or_default();
@@ -138,15 +147,22 @@ impl Equipment {
         Ok(output)
     }
 
-    /// Reads the secrets that fields name.
+    /// Reads the secrets that fields name, and tells everything in them that has no value.
     async fn filler<'k>(
         &self,
         known: &'k Snapshot,
-        fields: &[&Field],
+        fields: &[(&str, Option<&Field>)],
     ) -> Result<Filler<'k>, BoxError> {
-        let revealed = self.vault.reveal(fields).await;
+        let given: Vec<&Field> = fields.iter().filter_map(|(_, field)| *field).collect();
+        let revealed = self.vault.reveal(&given).await;
         let secrets = revealed.map_err(|error| refused(error.failure(), error.is_retryable()))?;
-        Ok(Filler { known, secrets })
+        let filler = Filler { known, secrets };
+        let missing: Vec<Unresolved> =
+            fields.iter().flat_map(|(at, field)| filler.missing(*field, at)).collect();
+        match missing.is_empty() {
+            true => Ok(filler),
+            false => Err(refused(unresolved(&missing), false)),
+        }
     }
 }
 
@@ -168,6 +184,13 @@ struct Filler<'k> {
 }
 
 impl Filler<'_> {
+    fn missing(&self, field: Option<&Field>, at: &str) -> Vec<Unresolved> {
+        let templates = field.filter(|field| !field.is_constant());
+        let rendered = templates
+            .map(|field| self.known.look(|known| field.render(at, &self.secrets.over(known))));
+        rendered.and_then(Result::err).unwrap_or_default()
+    }
+
     fn value(&self, field: &Field, at: &str) -> Result<Value, BoxError> {
         let rendered = self.known.look(|known| field.render(at, &self.secrets.over(known)));
         rendered.map_err(|missing| refused(unresolved(&missing), false))

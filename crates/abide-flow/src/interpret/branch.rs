@@ -1,10 +1,11 @@
 //! Steps that hold others: beside each other, against each other, for every item.
 
+use std::pin::pin;
 use std::sync::Arc;
 
-use abide::Failure;
+use abide::{Error, Failure};
 use futures_util::StreamExt;
-use futures_util::future::{join_all, select_all};
+use futures_util::future::{Either, join_all, select, select_all};
 use futures_util::stream;
 use serde_json::{Value, json};
 
@@ -19,6 +20,28 @@ pub(super) async fn run(frame: &Frame, step: &Arc<Step>) -> Result<Value, Troubl
         Kind::Parallel(branches) => parallel(frame, branches).await,
         Kind::ForEach(each) => for_each(frame, step, each).await,
         _ => Ok(Value::Null),
+    }
+}
+
+/// Lets the steps within take no longer than the one that holds them may; then they are dropped.
+pub(super) async fn in_time<T>(
+    frame: &Frame,
+    step: &Step,
+    work: impl Future<Output = Result<T, Trouble>>,
+) -> Result<T, Trouble> {
+    let Some(timeout) = frame.duration_of(step.timeout.as_ref(), "timeout")? else {
+        return work.await;
+    };
+    let timer = frame.cx.sleep(&format!("{} timeout", step.id), timeout);
+    match select(pin!(work), timer).await {
+        Either::Left((done, _)) => done,
+        Either::Right((slept, _)) => {
+            slept?;
+            let message = format!("step {:?} took longer than {timeout:?}", step.id);
+            let failure = Failure::new("STEP_TIMEOUT", message).in_step(&step.id);
+            let details = json!({ "timeoutMs": timeout.as_millis() as u64 });
+            Err(Error::Failed(failure.with_details(&details)).into())
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use abide::{Error, Failure, Json, Message, Publication};
+use abide::{Error, Failure, Json, Message, OnTerminal, Publication, Timestamp};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -27,37 +27,47 @@ async fn message(frame: &Frame, step: &Step, send: &Send) -> Result<Value, Troub
     let to = frame.instance(&send.to, "send.to")?;
     let topic = frame.text(&send.topic, "send.topic")?;
     let payload = frame.render_or(send.payload.as_ref(), "send.payload", Value::Null)?;
-    let message = frame.cx.named(&step.id).send(&to, &topic, payload);
-    shown(&addressed(frame, message, &send.sending, "send")?.await?)
+    let how = How::of(frame, &send.sending, "send")?;
+    shown(&how.applied(frame.cx.named(&step.id).send(&to, &topic, payload)).await?)
 }
 
 async fn event(frame: &Frame, step: &Step, send: &SendEvent) -> Result<Value, Trouble> {
     let to = frame.instance(&send.to, "sendEvent.to")?;
     let event_type = frame.text(&send.event_type, "sendEvent.type")?;
     let payload = frame.render_or(send.payload.as_ref(), "sendEvent.payload", Value::Null)?;
-    let event = frame.cx.named(&step.id).send_event(&to, &event_type, payload);
-    shown(&addressed(frame, event, &send.sending, "sendEvent")?.await?)
+    let how = How::of(frame, &send.sending, "sendEvent")?;
+    shown(&how.applied(frame.cx.named(&step.id).send_event(&to, &event_type, payload)).await?)
 }
 
-/// How something is sent, as the document says.
-fn addressed(
-    frame: &Frame,
-    message: Message,
-    sending: &Sending,
-    at: &str,
-) -> Result<Message, Failure> {
-    let mut message = message.on_terminal(sending.on_terminal);
-    if let Some(id) = &sending.id {
-        message = message.id(&frame.text(id, &format!("{at}.id"))?);
+/// How something is sent, as the document says. Made before the step is named: one that can't begin
+/// has not had its turn.
+struct How {
+    on_terminal: OnTerminal,
+    id: Option<String>,
+    visible_at: Option<Timestamp>,
+}
+
+impl How {
+    fn of(frame: &Frame, sending: &Sending, at: &str) -> Result<Self, Failure> {
+        let id = sending.id.as_ref().map(|id| frame.text(id, &format!("{at}.id")));
+        let moment = sending.visible_at.as_ref();
+        let moment = moment.map(|moment| frame.moment(moment, &format!("{at}.visibleAt")));
+        let delay = frame.duration_of(sending.delay.as_ref(), &format!("{at}.delay"))?;
+        let later = delay.map(|delay| frame.cx.now().after(delay));
+        let visible_at = later.or(moment.transpose()?);
+        Ok(Self { on_terminal: sending.on_terminal, id: id.transpose()?, visible_at })
     }
-    if let Some(moment) = &sending.visible_at {
-        message = message.visible_at(frame.moment(moment, &format!("{at}.visibleAt"))?);
+
+    fn applied(self, message: Message) -> Message {
+        let mut message = message.on_terminal(self.on_terminal);
+        if let Some(id) = &self.id {
+            message = message.id(id);
+        }
+        match self.visible_at {
+            Some(moment) => message.visible_at(moment),
+            None => message,
+        }
     }
-    if let Some(delay) = &sending.delay {
-        let delay = frame.duration(delay, &format!("{at}.delay"))?;
-        message = message.visible_at(frame.cx.now().after(delay));
-    }
-    Ok(message)
 }
 
 async fn publish(frame: &Frame, step: &Step, publish: &Publish) -> Result<Value, Trouble> {
@@ -91,11 +101,13 @@ fn emit(frame: &Frame, emit: &Emit) -> Result<Value, Trouble> {
 async fn child(frame: &Frame, step: &Step, start: &StartChild) -> Result<Value, Trouble> {
     let name = frame.text(&start.name, "workflow.name")?;
     let input = frame.render_or(start.input.as_ref(), "workflow.input", Value::Null)?;
+    let id = start.id.as_ref().map(|id| frame.text(id, "workflow.id")).transpose()?;
+    let timeout = frame.timeout(step)?;
     let mut child = frame.cx.named(&step.id).child::<Value>(&name, input);
-    if let Some(id) = &start.id {
-        child = child.id(frame.text(id, "workflow.id")?);
+    if let Some(id) = id {
+        child = child.id(id);
     }
-    if let Some(timeout) = frame.timeout(step)? {
+    if let Some(timeout) = timeout {
         child = child.timeout(timeout);
     }
     if start.detached {

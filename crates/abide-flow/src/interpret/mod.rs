@@ -9,6 +9,7 @@ mod effect;
 mod exchange;
 mod frame;
 mod list;
+mod missing;
 mod perform;
 mod read;
 mod snapshot;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::flow::{Kind, Step};
 
 use super::frame::Frame;
-use super::{Stop, Trouble, branch, effect, exchange, undo, wait};
+use super::{Stop, Trouble, branch, effect, exchange, missing, undo, wait};
 
 /// What came of a step.
 pub(super) struct Went {
@@ -61,7 +61,10 @@ pub(super) async fn perform(frame: &Frame, step: &Arc<Step>) -> Result<Went, Sto
         }
         Err(Trouble::Stop(Stop::Fail(error))) => error,
         Err(Trouble::Stop(stop)) => return Err(stop),
-        Err(Trouble::Unready(failure)) => record(frame, step, failure).await,
+        Err(Trouble::Unready(failure)) => {
+            let failure = missing::of(frame, step).unwrap_or(failure);
+            record(frame, step, failure).await
+        }
     };
     frame.remember_failure(step, &error.to_failure());
     match handler(step, &error) {
@@ -127,8 +130,10 @@ async fn execute(frame: &Frame, step: &Arc<Step>) -> Result<Done, Trouble> {
         | Kind::SetOutput(_)
         | Kind::Emit(_)
         | Kind::Workflow(_) => exchange::run(frame, step).await?,
-        Kind::Race(steps) => return branch::race(frame, steps).await,
-        Kind::Parallel(_) | Kind::ForEach(_) => branch::run(frame, step).await?,
+        Kind::Race(steps) => return branch::in_time(frame, step, branch::race(frame, steps)).await,
+        Kind::Parallel(_) | Kind::ForEach(_) => {
+            branch::in_time(frame, step, branch::run(frame, step)).await?
+        }
     };
     Ok(Done::Output(output))
 }

@@ -96,7 +96,7 @@ impl Frame {
         }
         if let Some(backoff) = &rule.backoff {
             retry = retry.backoff(match &*self.text(backoff, "retry.backoff")? {
-                "constant" => Backoff::Constant,
+                "constant" | "fixed" => Backoff::Constant,
                 "linear" => Backoff::Linear,
                 "exponential" => Backoff::Exponential,
                 other => {

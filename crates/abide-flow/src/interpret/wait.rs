@@ -49,15 +49,14 @@ async fn for_event(frame: &Frame, step: &Step, wait: &WaitForEvent) -> Result<Va
     if patterns.is_empty() {
         patterns.push(step.id.to_string());
     }
-    let mut waits = Vec::new();
-    for pattern in &patterns {
-        waits.push(terms(frame, step, wait, pattern)?);
-    }
-    let events = match (&wait.count, waits.len()) {
+    let terms = Terms::of(frame, step, wait)?;
+    let mut waits: Vec<_> =
+        patterns.iter().map(|pattern| terms.wait(frame, step, wait, pattern)).collect();
+    let events = match (terms.count, waits.len()) {
         (None, 1) => vec![waits.remove(0).await?],
         (None, _) => vec![frame.cx.any(waits).await?.1],
         (Some(count), 1) => {
-            let mut counted = waits.remove(0).count(frame.number(count, "waitForEvent.count")?);
+            let mut counted = waits.remove(0).count(count);
             if let Some(key) = &wait.distinct_by {
                 counted = counted.distinct_by(&key.written());
             }
@@ -78,32 +77,76 @@ async fn for_event(frame: &Frame, step: &Step, wait: &WaitForEvent) -> Result<Va
     }
 }
 
-/// What a wait wants.
-fn terms(
-    frame: &Frame,
-    step: &Step,
-    wait: &WaitForEvent,
-    pattern: &str,
-) -> Result<EventWait<Option<Value>>, Trouble> {
-    let mut terms = frame.cx.wait_for_event(&step.id).on(pattern);
-    for expr in wait.filter.iter().chain(&wait.distinct_by) {
-        for (name, value) in frame.known_to(expr) {
-            terms = terms.known(&name, value);
+/// What a wait wants beside its pattern. Made before the step is named: one that can't begin has not
+/// had its turn.
+struct Terms {
+    count: Option<u32>,
+    until: Option<Until>,
+    since: Option<Since>,
+}
+
+/// How long a wait lasts.
+#[derive(Clone, Copy)]
+enum Until {
+    At(Timestamp),
+    After(Duration),
+}
+
+impl Terms {
+    fn of(frame: &Frame, step: &Step, wait: &WaitForEvent) -> Result<Self, Failure> {
+        let count = wait.count.as_ref().map(|count| frame.number(count, "waitForEvent.count"));
+        let since = wait.since.as_ref().map(|since| self::since(frame, since));
+        let until = match &wait.timeout_at {
+            Some(at) => Some(Until::At(frame.moment(at, "waitForEvent.timeoutAt")?)),
+            None => {
+                let own = patience(frame, step, wait.timeout.as_ref(), "waitForEvent.timeout")?;
+                let default = frame.shared.flow.defaults.wait_timeout.as_ref();
+                let default = || frame.duration_of(default, "defaults.waitTimeout").transpose();
+                own.map(Ok).or_else(default).transpose()?.map(Until::After)
+            }
+        };
+        Ok(Self { count: count.transpose()?, until, since: since.transpose()? })
+    }
+
+    fn wait(
+        &self,
+        frame: &Frame,
+        step: &Step,
+        wait: &WaitForEvent,
+        pattern: &str,
+    ) -> EventWait<Option<Value>> {
+        let mut made = frame.cx.wait_for_event(&step.id).on(pattern);
+        for expr in wait.filter.iter().chain(&wait.distinct_by) {
+            for (name, value) in frame.known_to(expr) {
+                made = made.known(&name, value);
+            }
+        }
+        if let Some(filter) = &wait.filter {
+            made = made.filter(&filter.written());
+        }
+        made = match self.until {
+            Some(Until::At(moment)) => made.timeout_at(moment),
+            Some(Until::After(duration)) => made.timeout(duration),
+            None => made,
+        };
+        match self.since {
+            Some(since) => made.since(since),
+            None => made,
         }
     }
-    if let Some(filter) = &wait.filter {
-        terms = terms.filter(&filter.written());
+}
+
+/// How long a step waits: as it says where it says what for, else as any step may say.
+fn patience(
+    frame: &Frame,
+    step: &Step,
+    own: Option<&Field>,
+    at: &str,
+) -> Result<Option<Duration>, Failure> {
+    match own {
+        Some(_) => frame.duration_of(own, at),
+        None => frame.duration_of(step.timeout.as_ref(), "timeout"),
     }
-    let timeout = wait.timeout.as_ref().or(frame.shared.flow.defaults.wait_timeout.as_ref());
-    if let Some(at) = &wait.timeout_at {
-        terms = terms.timeout_at(frame.moment(at, "waitForEvent.timeoutAt")?);
-    } else if let Some(timeout) = frame.duration_of(timeout, "waitForEvent.timeout")? {
-        terms = terms.timeout(timeout);
-    }
-    if let Some(since) = &wait.since {
-        terms = terms.since(self::since(frame, since)?);
-    }
-    Ok(terms)
 }
 
 /// `start`, `now`, a moment, or a duration before the wait is reached.
@@ -150,7 +193,7 @@ fn map(frame: &Frame, wait: &WaitForEvent, event: &Value) -> Result<(), Trouble>
 
 async fn for_signal(frame: &Frame, step: &Step, wait: &WaitForSignal) -> Result<Value, Trouble> {
     let name = frame.text(&wait.name, "waitForSignal.name")?;
-    let timeout = frame.duration_of(wait.timeout.as_ref(), "waitForSignal.timeout")?;
+    let timeout = patience(frame, step, wait.timeout.as_ref(), "waitForSignal.timeout")?;
     let began = frame.cx.now();
     let mut terms = frame.cx.wait_for_signal::<Option<Value>>(&step.id).on(&name);
     if let Some(timeout) = timeout {
@@ -167,7 +210,7 @@ async fn for_signal(frame: &Frame, step: &Step, wait: &WaitForSignal) -> Result<
 
 async fn message(frame: &Frame, step: &Step, receive: &Receive) -> Result<Value, Trouble> {
     let topic = frame.text(&receive.topic, "receive.topic")?;
-    let timeout = frame.duration_of(receive.timeout.as_ref(), "receive.timeout")?;
+    let timeout = patience(frame, step, receive.timeout.as_ref(), "receive.timeout")?;
     let mut terms = frame.cx.receive::<Option<Value>>(&step.id).on(&topic);
     if let Some(timeout) = timeout {
         terms = terms.timeout(timeout);
@@ -184,7 +227,7 @@ async fn message(frame: &Frame, step: &Step, receive: &Receive) -> Result<Value,
 async fn output(frame: &Frame, step: &Step, output: &GetOutput) -> Result<Value, Trouble> {
     let of = frame.instance(&output.from, "getOutput.from")?;
     let key = frame.text(&output.key, "getOutput.key")?;
-    let timeout = frame.duration_of(output.timeout.as_ref(), "getOutput.timeout")?;
+    let timeout = patience(frame, step, output.timeout.as_ref(), "getOutput.timeout")?;
     let mut terms = frame.cx.named(&step.id).output_of::<Value>(&of, &key);
     if let Some(timeout) = timeout {
         terms = terms.timeout(timeout);

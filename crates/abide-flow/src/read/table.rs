@@ -10,7 +10,7 @@ pub(super) const fn must(name: &'static str, takes: Takes, about: &'static str) 
     Spec::new(name, takes, about).required()
 }
 
-const BACKOFFS: &[&str] = &["constant", "linear", "exponential"];
+const BACKOFFS: &[&str] = &["constant", "fixed", "linear", "exponential"];
 
 /// A whole document.
 pub(crate) const DOCUMENT: Shape = Shape {
@@ -158,7 +158,7 @@ pub(crate) const RETRY: Shape = Shape {
             "backoff",
             Takes::WordOrTemplate(BACKOFFS),
             "How the delay grows: `exponential`, or `constant` \
-             when a `delay` is given.",
+             when a `delay` is given. `fixed` is `constant`.",
         ),
         may("maxDelay", Takes::Duration, "No longer than this; 60 seconds unless said otherwise."),
         may("maxDuration", Takes::Duration, "Not after so long in all."),
@@ -182,7 +182,11 @@ pub(crate) const STEP: Shape = Shape {
              list follows.",
         ),
         may("retry", Takes::Map(&RETRY), "How often and when it is tried again."),
-        may("timeout", Takes::Duration, "How long an attempt may take."),
+        may(
+            "timeout",
+            Takes::Duration,
+            "How long an attempt may take, or all of the steps that it holds; how long a wait lasts that does not say.",
+        ),
         may("next", Takes::StepId, "Where to go on; without it, at the next step of its list."),
         may(
             "onError",

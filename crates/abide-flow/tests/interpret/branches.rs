@@ -116,3 +116,23 @@ handlers: [{id: sad, return: '${steps.all.error.message}'}]
     let output = run(&[text], nothing(), async |_| Ok(())).await.unwrap();
     assert!(output.as_str().unwrap().contains("not two"), "{output}");
 }
+
+#[tokio::test]
+async fn steps_that_hold_others_take_no_longer_than_they_may() {
+    for kind in [
+        "parallel: [[{id: a, sleep: 1 hour}], [{id: b, set: {x: 1}}]]",
+        "race: [{id: a, sleep: 1 hour}]",
+        "forEach: {items: [1], steps: [{id: a, sleep: 1 hour}]}",
+    ] {
+        let text = format!("{{name: late, steps: [{{id: all, timeout: 1 minute, {kind}}}]}}");
+        let failure = run(&[&text], nothing(), async |_| Ok(())).await.unwrap_err();
+        assert_eq!((&*failure.code, failure.step.as_deref()), ("STEP_TIMEOUT", Some("all")));
+        let handled = format!(
+            "{{name: late, steps: [{{id: all, timeout: 1 minute, onError: told, {kind}}}],
+              handlers: [{{id: told, return: '${{steps.all.error.code}}'}}]}}"
+        );
+        comes_to(&handled, nothing(), json!("STEP_TIMEOUT")).await;
+        let in_time = format!("{{name: late, steps: [{{id: all, timeout: 2 hours, {kind}}}]}}");
+        assert!(run(&[&in_time], nothing(), async |_| Ok(())).await.is_ok(), "{in_time}");
+    }
+}

@@ -221,3 +221,14 @@ steps: [{id: hang, call: {action: hang}, timeout: 5 seconds}]
         assert!(failure.message.contains("longer than 5s"), "{failure:?}");
     }
 }
+
+#[tokio::test]
+async fn a_fixed_delay_is_a_constant_one() {
+    for backoff in ["fixed", "constant", "'${input.backoff}'"] {
+        let text = format!(
+            "{{name: fixed, steps: [{{id: a, call: {{action: refuse, input: no}},
+              retry: {{maxAttempts: 2, delay: 1 second, backoff: {backoff}}}}}]}}"
+        );
+        fails_with(&text, json!({"backoff": "fixed"}), "STEP_RETRY_EXHAUSTED", "2 times").await;
+    }
+}

@@ -227,3 +227,22 @@ output: '${steps.hear.output.payload}'
     comes_to(text, json!({"order": "1"}), json!(7)).await;
     fails_with(text, json!({"order": "2"}), "EVENT_TIMEOUT", "order.shipped").await;
 }
+
+#[tokio::test]
+async fn a_child_whose_input_does_not_fit_fails_the_step() {
+    let child = "
+name: child
+input: {type: object, required: [n]}
+steps: [{id: done, return: '${input.n}'}]
+";
+    let text = "
+name: parent
+steps:
+  - {id: run, workflow: {name: child, input: {m: 1}}, onError: told}
+  - {id: aside, workflow: {name: child, input: {m: 1}, detached: true}, onError: told}
+handlers: [{id: told, set: {code: '${steps.run.error.code}'}}]
+output: '${workflow.context.code} ${steps.aside.error.code}'
+";
+    let output = run(&[text, child], nothing(), async |_| Ok(())).await;
+    assert_eq!(output.unwrap(), json!("VALIDATION_ERROR VALIDATION_ERROR"));
+}

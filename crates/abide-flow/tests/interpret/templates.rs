@@ -120,3 +120,38 @@ async fn a_template_without_a_value_fails_its_step_in_every_field() {
         fails_with(&text, nothing(), "VALIDATION_ERROR", &says).await;
     }
 }
+
+#[tokio::test]
+async fn everything_that_a_step_lacks_is_listed() {
+    for (kind, places) in [
+        ("set: {x: '${input.a}', y: '${input.b}'}", ["set.x", "set.y"]),
+        (
+            "send: {to: '${input.a}', topic: t, payload: ['${input.b}']}",
+            ["send.to", "send.payload.0"],
+        ),
+        (
+            "sendEvent: {to: '${input.a}', type: t, id: '${input.b}'}",
+            ["sendEvent.to", "sendEvent.id"],
+        ),
+        (
+            "publish: {type: '${input.a}', payload: '${input.b}'}",
+            ["publish.type", "publish.payload"],
+        ),
+        (
+            "workflow: {name: '${input.a}', input: '${input.b}'}",
+            ["workflow.name", "workflow.input"],
+        ),
+        ("fail: {code: '${input.a}', message: '${input.b}'}", ["fail.code", "fail.message"]),
+        ("receive: {topic: '${input.a}'}, timeout: '${input.b}'", ["receive.topic", "timeout"]),
+        ("http: {url: '${input.a}', body: {x: '${input.b}'}}", ["http.url", "http.body.x"]),
+        ("tool: {server: '${input.a}', name: '${input.b}'}", ["tool.server", "tool.name"]),
+        ("call: {action: '${input.a}', input: '${input.b}'}", ["call.action", "call.input"]),
+    ] {
+        let text = format!("{{name: lacks, steps: [{{id: a, {kind}}}]}}");
+        let told = format!(
+            "Failed to resolve input: `input.a` at `{}`, `input.b` at `{}`",
+            places[0], places[1]
+        );
+        fails_with(&text, nothing(), "VALIDATION_ERROR", &told).await;
+    }
+}

@@ -166,3 +166,20 @@ steps: [{id: a, return: '${input}'}]
     engine.advance("61 seconds").await;
     assert_eq!(outputs(&engine).await, ["[1,3]", "[2]"]);
 }
+
+#[tokio::test]
+async fn an_event_that_makes_no_fitting_input_fails_its_trigger() {
+    let engine = with(
+        "
+name: order
+input: {type: object, required: [id], properties: {id: {type: string}}}
+triggers: [{eventPattern: order.placed, inputMapping: {id: number}}]
+steps: [{id: done, return: '${input.id}'}]
+",
+    )
+    .await;
+    let verdict = publish(&engine, "order.placed", json!({"number": 7})).await;
+    assert_eq!((verdict.started_count, verdict.failed.len()), (0, 1), "{verdict:?}");
+    assert_eq!(verdict.failed[0].error.code, "VALIDATION_ERROR");
+    assert_eq!(publish(&engine, "order.placed", json!({"number": "7"})).await.started_count, 1);
+}

@@ -259,3 +259,38 @@ output: '${steps.pay.output.payload}'
     assert_eq!(details["timeoutAt"], json!("2031-01-01T00:00:00.000Z"));
     fails_with(text, json!({"until": "someday"}), "VALIDATION_ERROR", "timeoutAt").await;
 }
+
+#[tokio::test]
+async fn a_wait_that_says_nothing_takes_the_timeout_of_its_step() {
+    for kind in [
+        "waitForEvent: {}",
+        "waitForEvent: {eventPattern: [answer, refusal]}",
+        "waitForSignal: {name: answer}",
+        "receive: {topic: answer}",
+        "getOutput: {from: nobody, key: answer}",
+    ] {
+        let text =
+            format!("{{name: patience, steps: [{{id: answer, timeout: 1 minute, {kind}}}]}}");
+        fails_with(&text, nothing(), "EVENT_TIMEOUT", "within 60000 ms").await;
+    }
+    let own = "
+name: patience
+steps: [{id: answer, timeout: 1 minute, waitForEvent: {timeout: 2 minutes}}]
+";
+    fails_with(own, nothing(), "EVENT_TIMEOUT", "within 120000 ms").await;
+}
+
+#[tokio::test]
+async fn a_wait_that_can_not_begin_has_its_own_name() {
+    for kind in [
+        "waitForEvent: {timeout: '${input.no}'}",
+        "waitForEvent: {count: '${input.no}'}",
+        "waitForEvent: {since: '${input.no}'}",
+        "workflow: {name: unready, id: '${input.no}'}",
+        "sendEvent: {to: x, type: y, delay: '${input.no}'}",
+    ] {
+        let text = format!("{{name: unready, steps: [{{id: answer, {kind}}}]}}");
+        let failure = run(&[&text], nothing(), async |_| Ok(())).await.unwrap_err();
+        assert_eq!((&*failure.code, failure.step.as_deref()), ("VALIDATION_ERROR", Some("answer")));
+    }
+}

@@ -103,7 +103,7 @@ fn retries_are_checked() {
         &steps("- {id: a, sleep: 1m, retry: {maxAttempts: 0, backoff: exponentiel, attempts: 3}}"),
         &[
             "3:43: 0 is not a whole number from 1, or `${…}`",
-            "3:55: `exponentiel` is not one of constant, linear, exponential; did you mean `exponential`?",
+            "3:55: `exponentiel` is not one of constant, fixed, linear, exponential; did you mean `exponential`?",
             "3:68: `attempts` is not known here; did you mean `maxAttempts`?",
         ],
     );

@@ -123,12 +123,14 @@ impl Request {
         let env = &cx.resident.env;
         let input = self.input.as_ref().map_err(Clone::clone)?.clone();
         cx.check_size("the child's input", &input)?;
+        let workflow = env.registry.latest(&self.workflow)?;
+        let input = workflow.admit(input)?;
         Ok(NewInstance {
             id: match &self.id {
                 Some(id) => id.clone()?,
                 None => env.generate_id(),
             },
-            version: env.registry.latest(&self.workflow)?.version,
+            version: workflow.version,
             workflow: Arc::clone(&self.workflow),
             input,
             correlation_id: None,

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::duration::IntoDuration;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::{Event, Kind};
 use crate::id::InstanceId;
 use crate::json::Json;
@@ -44,22 +44,40 @@ pub(super) struct Waiting {
     asked: Asked,
     /// What it wants, or the first thing that is wrong with that.
     pub(super) terms: Result<Terms>,
+    /// When it gives up, unless somebody changes that while it waits.
+    deadline: Option<Timestamp>,
 }
 
 impl Waiting {
     pub(super) fn new(cx: &Cx, name: Result<Arc<str>>, terms: Result<Terms>) -> Self {
-        Self { asked: Asked::new(cx, name), terms }
+        Self { asked: Asked::new(cx, name), terms, deadline: None }
     }
 
     pub(super) fn poll(&mut self, task: &mut Context<'_>) -> Poll<Result<Json>> {
-        let Self { asked, terms } = self;
-        asked.poll_value(task, |cx, name| {
+        let Self { asked, terms, deadline } = self;
+        let outcome = asked.poll_value(task, |cx, name| {
             let terms = terms.as_ref().map_err(Clone::clone)?;
             let id = || format!("sub_{}", cx.resident.env.clock.uuid().simple()).into();
             let resident = &cx.resident;
             let declared = &resident.declared;
-            resident.state.lock().begin_wait(name, terms, &resident.id, declared, id)
-        })
+            let mut state = resident.state.lock();
+            let op = state.begin_wait(name, terms, &resident.id, declared, id)?;
+            *deadline = state.deadline_of(name, op);
+            Ok(op)
+        });
+        outcome.map_err(|error| self.as_asked(error))
+    }
+
+    /// A wait is stored a moment after it was reached, so its record knows a little less than the
+    /// timeout that was asked for.
+    fn as_asked(&self, mut error: Error) -> Error {
+        if let Error::EventTimeout { timeout_ms, timeout_at, .. } = &mut error
+            && let Ok(Terms { timeout: Some(Timeout::After(asked)), .. }) = &self.terms
+            && self.deadline.map(|at| at.to_string()) == *timeout_at
+        {
+            *timeout_ms = u64::try_from(asked.as_millis()).unwrap_or(u64::MAX);
+        }
+        error
     }
 }
 

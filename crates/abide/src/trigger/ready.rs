@@ -104,6 +104,12 @@ impl Ready {
     ) -> Result<StartBy, Failure> {
         let failed = |error: Error| error.to_failure();
         let workflow = registry.latest(&self.written.workflow).map_err(failed)?;
+        let input = self.input(event, seen)?;
+        let input = match self.window {
+            // Of a batch only the whole is an input.
+            Some((WindowRule::Batch { .. }, _)) => input,
+            _ => workflow.admit(input).map_err(failed)?,
+        };
         let window = self.window.as_ref().map(|(rule, key)| {
             let key = key.as_ref().map(|key| text_of(key, seen).map(Option::unwrap_or_default));
             Ok(Windowing { key: key.transpose()?.unwrap_or_default().into(), rule: *rule })
@@ -114,7 +120,7 @@ impl Ready {
                 id: self.instance_id(event).map_err(failed)?,
                 workflow: Arc::clone(&workflow.name),
                 version: workflow.version,
-                input: self.input(event, seen)?,
+                input,
                 correlation_id: self.correlation_id(event, seen)?,
                 tags: Vec::new(),
                 start_at: None,

@@ -62,6 +62,12 @@ impl State {
         Ok(op)
     }
 
+    /// When a wait gives up, as it was reached.
+    pub(crate) fn deadline_of(&self, name: &Arc<str>, op: OpId) -> Option<Timestamp> {
+        let recorded = self.past.steps.get(name).and_then(|step| step.deadline);
+        recorded.or_else(|| self.ops.get(&op).and_then(|op| op.deadline))
+    }
+
     /// A wait with everything known now written into it.
     fn reached(
         &mut self,

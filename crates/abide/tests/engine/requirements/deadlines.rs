@@ -1,8 +1,13 @@
 //! How long a wait lasts, and what is left of it afterwards.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use abide::history::EntryKind;
 use abide::prelude::*;
-use abide::{Failure, Json, WaitStatus};
+use abide::{Clock, Failure, Json, Timestamp, WaitStatus};
+use abide_testkit::ManualClock;
+use futures_util::future::BoxFuture;
 
 use crate::world::{HOUR, SECOND, eventually, failure, on_every_store, story};
 
@@ -24,7 +29,40 @@ async fn twice(cx: Cx, (): ()) -> Result<(u64, u32)> {
     Ok((timeout_ms, cx.wait_for_event::<u32>("number").on("n").await?.payload))
 }
 
+/// The clock of an engine whose store takes 3 ms to store anything.
+struct Before(ManualClock);
+
+const COMMIT: Duration = Duration::from_millis(3);
+
+impl Clock for Before {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.now().0 - 3)
+    }
+
+    fn sleep_until(&self, at: Timestamp) -> BoxFuture<'static, ()> {
+        self.0.sleep_until(at.after(COMMIT))
+    }
+
+    fn random(&self) -> u64 {
+        self.0.random()
+    }
+}
+
 on_every_store! {
+    async fn a_timeout_is_told_as_it_was_asked_for_however_long_storing_took(world: World) {
+        let engine = world.engine().clock(Arc::new(Before(world.clock.clone())));
+        let engine = engine.workflow("hour", hour).start().await.unwrap();
+        let kept = engine.start("hour", Start::new(&())).await.unwrap();
+        let edited = engine.start("hour", Start::new(&())).await.unwrap();
+        let wait = edited.waits().await.unwrap().remove(0);
+        edited.edit_wait(&wait.id, Some(wait.created_at.after(60 * SECOND))).await.unwrap();
+        world.settle().await;
+        world.clock.advance(HOUR);
+        let told = async |handle: &Handle| failure(handle).await.detail::<u64>("timeoutMs");
+        assert_eq!(told(&kept).await, Some(3_600_000));
+        assert_eq!(told(&edited).await, Some(60_000));
+    }
+
     async fn the_default_timeout_is_a_setting_that_a_wait_overrules(world: World) {
         let two_minutes = 120 * SECOND;
         let engine = world.engine().configure(|c| c.wait_default_timeout = Some(two_minutes));
