@@ -111,14 +111,18 @@ async fn start(
 ) -> Result<(StatusCode, Reply<InstanceView>), ApiError> {
     let handle = app.engine().start(&name, body.start()).await?;
     settle.of(&app, &handle).await?;
-    Ok((StatusCode::CREATED, Reply(in_full(&app, &handle).await?)))
+    let (instance, steps, waits) = overview(&handle).await?;
+    // Waits that have just begun have missed nothing yet.
+    let waits = subscriptions::of_one(&app, &instance, &waits).await?;
+    Ok((StatusCode::CREATED, Reply(InstanceView::from(instance).in_full(steps, waits))))
 }
 
 /// An instance with its steps and waits, and what the waits nearly took.
 pub(super) async fn in_full(app: &App, handle: &Handle) -> Result<InstanceView, ApiError> {
     let (instance, steps, waits) = overview(handle).await?;
-    let waits = subscriptions::of_one(app, &instance, &waits).await?;
-    Ok(InstanceView::from(instance).in_full(steps, waits))
+    let views = subscriptions::of_one(app, &instance, &waits).await?;
+    let views = subscriptions::with_near_misses(app, &waits, views).await?;
+    Ok(InstanceView::from(instance).in_full(steps, views))
 }
 
 /// An instance, and the steps and waits of its current run.

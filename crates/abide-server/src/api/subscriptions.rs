@@ -102,8 +102,7 @@ pub(super) async fn of_one(
     waits: &[Wait],
 ) -> Result<Vec<WaitView>, ApiError> {
     let handlers = app.handlers().of(app.flows(), instance).await?;
-    let views = waits.iter().map(|wait| view(wait, &handlers)).collect();
-    with_near_misses(app, waits, views).await
+    Ok(waits.iter().map(|wait| view(wait, &handlers)).collect())
 }
 
 /// With the step that follows when it gives up.
@@ -113,7 +112,7 @@ fn view(wait: &Wait, handlers: &Handlers) -> WaitView {
 }
 
 /// With what those that are active nearly took: a look into the log for each of them.
-async fn with_near_misses(
+pub(super) async fn with_near_misses(
     app: &App,
     waits: &[Wait],
     views: Vec<WaitView>,
