@@ -74,15 +74,18 @@ pub(super) async fn entry(
     told: Told<'_>,
     recorded: Recorded,
 ) -> Result<EntryView, ApiError> {
-    let ends =
-        matches!(recorded.entry.entry, EntryKind::WorkflowCompleted | EntryKind::WorkflowFailed);
-    let (run, seq) = (recorded.run, recorded.seq);
-    let view = EntryView::new(told, recorded);
-    if !ends {
-        return Ok(view);
+    if !ends_run(&recorded) {
+        return Ok(EntryView::new(told, recorded));
     }
     let history = handle.history().await?;
-    Ok(view.ends(history.iter().filter(|earlier| earlier.run == run && earlier.seq < seq)))
+    let (run, seq) = (recorded.run, recorded.seq);
+    let before = history.iter().filter(|earlier| earlier.run == run && earlier.seq < seq);
+    Ok(EntryView::new(told, recorded).ends(before))
+}
+
+/// Whether it tells which steps were done, for which the history has to be read.
+pub(super) fn ends_run(recorded: &Recorded) -> bool {
+    matches!(recorded.entry.entry, EntryKind::WorkflowCompleted | EntryKind::WorkflowFailed)
 }
 
 /// Something accepted and not yet consumed.

@@ -30,8 +30,7 @@ impl Exposition {
         label: &str,
         values: impl IntoIterator<Item = (&'w str, u64)>,
     ) {
-        let samples = values.into_iter().map(|(word, value)| (labelled(label, word), value));
-        self.metric(name, "counter", help, samples);
+        self.metric(name, "counter", help, labels(label, values));
     }
 
     pub(super) fn gauges<'w>(
@@ -41,8 +40,7 @@ impl Exposition {
         label: &str,
         values: impl IntoIterator<Item = (&'w str, u64)>,
     ) {
-        let samples = values.into_iter().map(|(word, value)| (labelled(label, word), value));
-        self.metric(name, "gauge", help, samples);
+        self.metric(name, "gauge", help, labels(label, values));
     }
 
     fn metric<V: Display>(
@@ -107,6 +105,14 @@ impl Exposition {
         let (sum, count) = (show(distribution.sum), distribution.count());
         let _ = writeln!(self.0, "{name}_sum{labels} {sum}\n{name}_count{labels} {count}");
     }
+}
+
+/// A sample for each word.
+fn labels<'w>(
+    label: &str,
+    values: impl IntoIterator<Item = (&'w str, u64)>,
+) -> impl Iterator<Item = (String, u64)> {
+    values.into_iter().map(move |(word, value)| (labelled(label, word), value))
 }
 
 /// Some words are a program's own, so that anything may be in them.

@@ -1,5 +1,6 @@
 //! What happens to all instances.
 
+use abide::history::Recorded;
 use abide::{Cursor, Engine, Fed, Status};
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -93,6 +94,16 @@ pub(super) async fn stream(
     Ok(sse::answer(&app, events))
 }
 
+/// An entry as the history has it. An instance may be deleted by now: then nobody knows its steps.
+async fn seen(engine: &Engine, told: Told<'_>, recorded: Recorded) -> EntryView {
+    if !records::ends_run(&recorded) {
+        return EntryView::new(told, recorded);
+    }
+    let handle = engine.get(told.id);
+    let view = Box::pin(records::entry(&handle, told, recorded.clone())).await;
+    view.unwrap_or_else(|_| EntryView::new(told, recorded))
+}
+
 fn events(engine: Engine, after: Cursor, wanted: Wanted) -> impl Stream<Item = Event> + Send {
     let watch = engine.watch_all(Some(after));
     stream::unfold((watch, engine, wanted), |(mut watch, engine, wanted)| async move {
@@ -107,11 +118,7 @@ fn events(engine: Engine, after: Cursor, wanted: Wanted) -> impl Stream<Item = E
                         continue;
                     }
                     let told = Told { id: &id, workflow: &workflow };
-                    let handle = engine.get(&id);
-                    let view = Box::pin(records::entry(&handle, told, recorded.clone())).await;
-                    // An instance may be deleted by now: then nobody knows its steps.
-                    let view = view.unwrap_or_else(|_| EntryView::new(told, recorded));
-                    Event::new(Some(cursor), &view)
+                    Event::new(Some(cursor), &seen(&engine, told, recorded).await)
                 }
             };
             return Some((event, (watch, engine, wanted)));
